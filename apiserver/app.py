@@ -1,0 +1,1 @@
+"""The application: one ordered list of filters around one router. (Laid out first; filled in below.)"""

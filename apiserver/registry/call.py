@@ -1,0 +1,52 @@
+"""One API call as the registry sees it: who, what, how; free of HTTP, so that tests can make one too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from apimachinery.objects import Object
+from apiserver.scheme.resources import Resource
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Who was authenticated (`authentication.k8s.io/v1 UserInfo`). `authenticator` names which one said so."""
+
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    authenticator: str = ""
+
+
+ANONYMOUS = User("system:anonymous", groups=("system:unauthenticated",), authenticator="anonymous")
+LOOPBACK = User("system:apiserver", groups=("system:masters",), authenticator="loopback")
+
+
+@dataclass(slots=True)
+class Call:
+    """One request for a resource, decoded. `name` is "" for a collection, `namespace` "" for cluster scope."""
+
+    user: User
+    resource: Resource
+    verb: str  # create, get, list, watch, update, patch, delete, deletecollection
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    dry_run: bool = False
+    field_manager: str = ""
+    field_validation: str = "Warn"  # Ignore, Warn, Strict
+    warnings: list[str] = field(default_factory=list)  # become Warning headers
+    audit_annotations: dict[str, str] = field(default_factory=dict)
+    traceparent: str = ""
+
+
+class Admission(Protocol):
+    """What the registry asks of the admission chain. One refusal (an APIError) fails the request (step A6)."""
+
+    async def mutate(self, call: Call, operation: str, obj: Object | None, old: Object | None) -> Object | None:
+        """The object after all mutating plugins. `operation` is CREATE, UPDATE, DELETE or CONNECT."""
+        ...
+
+    async def validate(self, call: Call, operation: str, obj: Object | None, old: Object | None) -> None: ...
