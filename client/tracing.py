@@ -1,0 +1,25 @@
+"""W3C trace context: the one value that travels with the work of a request, across tasks and processes.
+
+Off unless somebody sets `current`: then every API call made in that context carries it as the `traceparent` header.
+Source: https://www.w3.org/TR/trace-context/
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from contextvars import ContextVar
+
+current: ContextVar[str] = ContextVar("traceparent", default="")
+
+ANNOTATION = "armillary.dev/traceparent"  # where an object keeps the context of the request that created it
+_FORM = re.compile(r"[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+
+
+def start() -> str:
+    """A new sampled trace."""
+    return f"00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-01"
+
+
+def is_valid(value: str) -> bool:
+    return _FORM.fullmatch(value) is not None and not value.startswith("ff")
