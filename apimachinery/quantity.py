@@ -15,6 +15,7 @@ from functools import lru_cache
 _GRAMMAR = re.compile(r"([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:([eE][+-]?\d{1,3})|(n|u|m|k|M|G|T|P|E|[KMGTPE]i)?)")
 _BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+REFUSED = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _MAX = Decimal(2**63 - 1)
 _NANO = Decimal("1e-9")
 _EXACT = Context(prec=60)
@@ -93,9 +94,7 @@ def _render_binary(value: int) -> str:
 def _parse(text: str) -> tuple[Decimal, str]:
     match = _GRAMMAR.fullmatch(text)
     if match is None:
-        raise QuantityError(
-            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-        )
+        raise QuantityError(REFUSED)
     sign, digits, exponent, suffix = match.groups()
     value = Decimal(digits)
     form = "decimal"

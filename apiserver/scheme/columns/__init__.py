@@ -1,0 +1,1 @@
+"""Printer columns, as `kubectl get` shows them: one module a family of kinds."""

@@ -1,0 +1,5 @@
+from __future__ import annotations
+
+from apiserver.scheme.resources import Column
+
+POD: tuple[Column, ...] = ()

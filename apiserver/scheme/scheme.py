@@ -1,0 +1,73 @@
+"""The resource table as it is now: built-in rows, and those that custom resource definitions add at run time (A3).
+
+`generation` moves with every change, so that discovery and OpenAPI know when what they made is out of date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from apimachinery import schemas
+from apimachinery.gvr import GVK
+from apimachinery.schema import Node
+from apiserver.scheme import defaults, table
+from apiserver.scheme.resources import Resource
+
+Groups = dict[str, dict[str, list[Resource]]]
+
+
+class Scheme:
+    """All collections by their names, all types by their kinds."""
+
+    def __init__(self, known: schemas.Schemas, rows: Iterable[Resource] = table.BUILTIN) -> None:
+        self.schemas = known
+        self.generation = 0
+        self._rows: dict[tuple[str, str, str], Resource] = {}
+        self._kinds: dict[GVK, Resource] = {}
+        for row in rows:
+            self.add(row)
+
+    @classmethod
+    def builtin(cls) -> Scheme:
+        """The table of built-in kinds with the definitions of the served version."""
+        return cls(schemas.Schemas.load())
+
+    def find(self, group: str, version: str, resource: str) -> Resource | None:
+        return self._rows.get((group, version, resource))
+
+    def by_kind(self, gvk: GVK) -> Resource | None:
+        return self._kinds.get(gvk)
+
+    def rows(self) -> list[Resource]:
+        return list(self._rows.values())
+
+    def groups(self) -> Groups:
+        """Group → version → rows, each in the table's order; the first version of a group is the preferred one."""
+        found: Groups = {}
+        for row in self._rows.values():
+            found.setdefault(row.group, {}).setdefault(row.version, []).append(row)
+        return found
+
+    def add(self, row: Resource, node: Node | None = None) -> None:
+        """Serves one more collection, or serves it differently; `node` is a custom resource's type."""
+        self._rows[row.gvr] = row
+        self._kinds[row.gvk] = row
+        if node is not None:
+            self.schemas.add(row.gvk, node)
+        self.generation += 1
+
+    def remove(self, row: Resource) -> None:
+        self._rows.pop(row.gvr, None)
+        self._kinds.pop(row.gvk, None)
+        self.schemas.remove(row.gvk)
+        self.generation += 1
+
+    def is_stored(self, row: Resource) -> bool:
+        """Whether the collection's objects live in etcd; reviews and bindings are only answered."""
+        return (row.group, row.resource) not in table.STORELESS
+
+    def default(self, gvk: GVK, obj: dict[str, object]) -> None:
+        """Fills in what the kind's fields default to, in place; a kind without defaults is left alone."""
+        apply = defaults.TABLE.get(gvk)
+        if apply is not None:
+            apply(obj)
