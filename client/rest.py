@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import platform
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import TracebackType
@@ -261,7 +261,7 @@ class Client:
         timeout_seconds: float = WATCH_SECONDS,
         send_initial_events: bool = False,
         bookmarks: bool = True,
-    ) -> AsyncIterator[WatchEvent]:
+    ) -> AsyncGenerator[WatchEvent, None]:
         """Events after `resource_version`, until the server ends the watch. Close it with `contextlib.aclosing`.
 
         Raises the server's error (410 Expired: list again) and ConnectionFailed, also when the server is silent
