@@ -46,6 +46,7 @@ class Informer:
         field_selector: str | None = None,
         indexers: Mapping[str, Indexer] | None = None,
         streaming: bool = False,
+        metadata_only: bool = False,
         clock: Clock | None = None,
     ) -> None:
         self.gvr = gvr
@@ -60,6 +61,7 @@ class Informer:
             label_selector=label_selector,
             field_selector=field_selector,
             streaming=streaming,
+            metadata_only=metadata_only,
             clock=clock,
         )
 

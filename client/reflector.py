@@ -124,6 +124,7 @@ class Reflector:
         label_selector: str | None = None,
         field_selector: str | None = None,
         streaming: bool = False,
+        metadata_only: bool = False,
         clock: Clock | None = None,
         rng: random.Random | None = None,
     ) -> None:
@@ -134,6 +135,7 @@ class Reflector:
         self._labels = label_selector
         self._fields = field_selector
         self._streaming = streaming
+        self._metadata_only = metadata_only
         self._clock = clock or SystemClock()
         self._random = rng or random.Random()
         self._backoff = backoff.Backoff(backoff.REFLECTOR, self._clock, self._random)
@@ -173,6 +175,7 @@ class Reflector:
                     resource_version=None if token else version,
                     limit=limit,
                     continue_token=token,
+                    metadata_only=self._metadata_only,
                 )
                 items += _complete(page)
                 token = page["metadata"].get("continue")
@@ -195,6 +198,7 @@ class Reflector:
                     field_selector=self._fields,
                     resource_version="" if version == "0" else version,
                     timeout_seconds=self._watch_seconds(),
+                    metadata_only=self._metadata_only,
                     send_initial_events=True,
                 )
             ) as events:
@@ -222,6 +226,7 @@ class Reflector:
                     field_selector=self._fields,
                     resource_version=version,
                     timeout_seconds=self._watch_seconds(),
+                    metadata_only=self._metadata_only,
                 )
             ) as events:
                 async for kind, obj in events:

@@ -31,6 +31,9 @@ from client import credentials, tracing, transport
 from client.kubeconfig import ClientConfig
 from client.ratelimit import TokenBucket
 
+# Only metadata of objects, where the server can; whole objects elsewhere
+METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 PATCH_TYPES = {
     "json": "application/json-patch+json",
     "merge": "application/merge-patch+json",
@@ -138,9 +141,11 @@ class Client:
         *,
         subresource: str | None = None,
         resource_version: str | None = None,
+        metadata_only: bool = False,
     ) -> Object:
         params = _params(resourceVersion=resource_version)
-        return await self._json("GET", gvr.path(namespace, name, subresource), params)
+        accept = METADATA if metadata_only else ""
+        return await self._json("GET", gvr.path(namespace, name, subresource), params, accept=accept)
 
     async def list(
         self,
@@ -153,6 +158,7 @@ class Client:
         resource_version_match: str | None = None,
         limit: int | None = None,
         continue_token: str | None = None,
+        metadata_only: bool = False,
     ) -> Object:
         """The List object, one page of it if `limit` is given; `metadata.continue` leads to the next."""
         params = _params(
@@ -164,7 +170,8 @@ class Client:
         )
         if continue_token:
             params["continue"] = continue_token
-        return await self._json("GET", gvr.path(namespace), params)
+        accept = METADATA_LIST if metadata_only else ""
+        return await self._json("GET", gvr.path(namespace), params, accept=accept)
 
     async def create(
         self,
@@ -278,7 +285,9 @@ class Client:
         if send_initial_events:
             params |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         silence = timeout_seconds + WATCH_GRACE_SECONDS
-        async with self.stream("GET", gvr.path(namespace), params=params, timeout_seconds=silence) as chunks:
+        headers = {"accept": METADATA} if metadata_only else {}
+        path = gvr.path(namespace)
+        async with self.stream("GET", path, params=params, headers=headers, timeout_seconds=silence) as chunks:
             async for line in _lines(chunks, self.config.server):
                 event = orjson.loads(line)
                 if event["type"] == "ERROR":
@@ -337,8 +346,11 @@ class Client:
         body: bytes = b"",
         *,
         content_type: str = "application/json",
+        accept: str = "",
     ) -> Object:
         headers = {"content-type": content_type} if body else {}
+        if accept:
+            headers["accept"] = accept
         response = await self._send(method, self._url(path, params), body, headers, REQUEST_SECONDS)
         content = await self._read(response)
         if response.status_code >= 400:
