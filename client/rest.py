@@ -268,6 +268,7 @@ class Client:
         timeout_seconds: float = WATCH_SECONDS,
         send_initial_events: bool = False,
         bookmarks: bool = True,
+        metadata_only: bool = False,
     ) -> AsyncGenerator[WatchEvent, None]:
         """Events after `resource_version`, until the server ends the watch. Close it with `contextlib.aclosing`.
 
