@@ -240,7 +240,9 @@ def _all_programs(bundle: Bundle, root: Path) -> Sequence[str]:
 
 
 def _program_below(root: Path, name: str) -> Path:
-    found = [path for path in sorted(root.glob(f"**/{name}")) if path.is_file() and os.access(path, os.X_OK)]
+    # not below etc: packages keep init scripts of the same name there
+    candidates = sorted(path for path in root.glob(f"**/{name}") if path.relative_to(root).parts[0] != "etc")
+    found = [path for path in candidates if path.is_file() and os.access(path, os.X_OK)]
     if not found:
         raise apt.AptError(f"the package holds no program {name}")
     return found[0].resolve() if found[0].is_symlink() else found[0]

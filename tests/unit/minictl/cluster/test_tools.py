@@ -125,6 +125,13 @@ def test_a_program_without_libraries_is_linked(tmp_path: Path) -> None:
     assert subprocess.check_output([tmp_path / "moved" / "bin" / "etcd"]) == b"hi\n"
 
 
+def test_an_init_script_is_not_taken_for_the_program(tmp_path: Path) -> None:
+    place_program(tmp_path / "new" / "root" / "etc" / "init.d", "etcd", b"#!/bin/sh\nexit 1\n")
+    place_program(tmp_path / "new" / "root" / "usr" / "bin", "etcd")
+    tools.expose(BUNDLE, tmp_path / "new")
+    assert subprocess.check_output([tmp_path / "new" / "bin" / "etcd"]) == b"hi\n"
+
+
 def test_a_package_without_its_program_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "new" / "root").mkdir(parents=True)
     with pytest.raises(apt.AptError, match="no program etcd"):
