@@ -13,23 +13,19 @@ import ipaddress
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from certs.files import Pair
+
+__all__ = ["Authority", "Pair", "new_signing_key", "private_pem"]
+
 CA_LIFETIME = timedelta(days=3650)
 LEAF_LIFETIME = timedelta(days=365)  # upstream's kubeadm issues for a year
 CLOCK_SKEW = timedelta(minutes=5)  # a verifier whose clock is a little behind still accepts a new certificate
-
-
-class Pair(NamedTuple):
-    """A certificate and its private key, both PEM (the key PKCS #8, unencrypted)."""
-
-    cert_pem: bytes
-    key_pem: bytes
 
 
 class Authority:

@@ -30,6 +30,9 @@ from cryptography.hazmat.primitives import serialization
 
 from certs import authority, files, kubeconfig
 from certs.authority import Authority, Pair
+from certs.layout import ClusterPki
+
+__all__ = ["ClusterPki", "Identity", "hosts_of", "is_good", "make_cluster_pki", "node_identity"]
 
 RENEW_BEFORE = timedelta(days=30)
 SERVICE_NAMES = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
@@ -55,42 +58,6 @@ KUBELET_CLIENT = Identity("apiserver-kubelet-client", "kube-apiserver-kubelet-cl
 
 def node_identity(node: str) -> Identity:
     return Identity(f"kubelet-{node}-client", f"system:node:{node}", ("system:nodes",))
-
-
-@dataclass(frozen=True)
-class ClusterPki:
-    """Where everything is. The files of a name exist once `make_cluster_pki` returned."""
-
-    folder: Path
-
-    def cert(self, stem: str) -> Path:
-        return self.folder / f"{stem}.crt"
-
-    def key(self, stem: str) -> Path:
-        return self.folder / f"{stem}.key"
-
-    def kubeconfig(self, stem: str) -> Path:
-        """`admin`, `controller-manager`, `scheduler` or `kubelet-NODE`."""
-        return self.folder / f"{stem}.conf"
-
-    def pair(self, stem: str) -> Pair:
-        return Pair(self.cert(stem).read_bytes(), self.key(stem).read_bytes())
-
-    @property
-    def ca(self) -> Path:
-        return self.cert("ca")
-
-    @property
-    def etcd_ca(self) -> Path:
-        return self.cert("etcd-ca")
-
-    @property
-    def sa_key(self) -> Path:
-        return self.folder / "sa.key"
-
-    @property
-    def sa_pub(self) -> Path:
-        return self.folder / "sa.pub"
 
 
 def make_cluster_pki(

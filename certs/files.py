@@ -1,6 +1,7 @@
 """Secrets on disk: written whole or not at all, readable by their owner only.
 
 A file appears under its name only when complete, so a reader never sees half a key, and a crash leaves the old one.
+Imports nothing heavy: processes that only write files use it too.
 """
 
 from __future__ import annotations
@@ -8,11 +9,17 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-
-from certs.authority import Pair
+from typing import NamedTuple
 
 OWNER_ONLY = 0o600
 FOLDER_OWNER_ONLY = 0o700
+
+
+class Pair(NamedTuple):
+    """A certificate and its private key, both PEM (the key PKCS #8, unencrypted)."""
+
+    cert_pem: bytes
+    key_pem: bytes
 
 
 def write(path: Path, content: bytes) -> None:
