@@ -12,6 +12,14 @@ from apimachinery.objects import Object
 _METADATA = b'"metadata":{'
 
 
+class TlsFiles(NamedTuple):
+    """Paths of what a TLS connection to etcd needs; an empty `cert` shows no client certificate."""
+
+    ca: str | None
+    cert: str | None = None
+    key: str | None = None
+
+
 class Stored:
     """One object as etcd holds it: its key, its JSON without resourceVersion, and its mod_revision.
 
@@ -45,6 +53,10 @@ class Stored:
         obj: Any = orjson.loads(self.raw)
         obj["metadata"]["resourceVersion"] = str(self.revision)
         return obj  # type: ignore[no-any-return]
+
+    def forget(self) -> None:
+        """Drops what can be made again. For versions that have been overwritten, of which only `raw` is kept."""
+        self._encoded = self._object = None
 
     def __repr__(self) -> str:
         return f"Stored({self.key!r}, revision={self.revision})"
@@ -121,3 +133,7 @@ class Unavailable(StorageError):
     def __init__(self, message: str, *, maybe_written: bool = False) -> None:
         super().__init__(message)
         self.maybe_written = maybe_written
+
+
+class TooLarge(StorageError):
+    """etcd refuses values of this size (its --max-request-bytes, 1.5 MiB by default)."""
