@@ -1,0 +1,1 @@
+"""Keeps the number of pods a ReplicaSet asks for (step C3)."""
