@@ -115,7 +115,16 @@ class Gone(APIError):
 
 
 class Expired(Gone):
+    """`continue_token`, if set, goes on with a list whose consistent rest is gone."""
+
     reason = "Expired"
+    continue_token = ""
+
+    def to_status(self) -> Status:
+        status = super().to_status()
+        if self.continue_token:
+            status["metadata"] = {"continue": self.continue_token}
+        return status
 
 
 class RequestEntityTooLarge(APIError):

@@ -2,8 +2,8 @@
 
 Facts of upstream: names, verbs, subresources, categories, selectable fields, and the key ranges in etcd, of which a few
 are odd for history's sake (`minions`, `services/specs`, `controllers`, `ingress`).
-Reviews (`tokenreviews`, `subjectaccessreviews` …), `bindings` and `componentstatuses` have rows but nothing is stored for
-them; `STORELESS` names them.
+Reviews (`tokenreviews`, `subjectaccessreviews` …), `bindings` and `componentstatuses` have rows but nothing is stored
+for them; `STORELESS` names them.
 """
 
 from __future__ import annotations
@@ -76,12 +76,16 @@ _POD_SUBRESOURCES = (
     STATUS,
 )
 
-_EVENT_FIELDS = tuple(
-    f"involvedObject.{name}"
-    for name in ("apiVersion", "fieldPath", "kind", "name", "namespace", "resourceVersion", "uid")
-) + ("reason", "reportingComponent", "source", "type")
-
-_REGARDING_FIELDS = tuple(field.replace("involvedObject", "regarding") for field in _EVENT_FIELDS[:7]) + (
+_REFERENCE_FIELDS = ("apiVersion", "fieldPath", "kind", "name", "namespace", "resourceVersion", "uid")
+_EVENT_FIELDS = (
+    *(f"involvedObject.{name}" for name in _REFERENCE_FIELDS),
+    "reason",
+    "reportingComponent",
+    "source",
+    "type",
+)
+_REGARDING_FIELDS = (
+    *(f"regarding.{name}" for name in _REFERENCE_FIELDS),
     "reason",
     "reportingController",
     "type",

@@ -1,0 +1,63 @@
+"""Kinds that are served in another version than they are stored in: today `events.k8s.io/v1` on core's events.
+
+A converter is a pair of pure functions on objects and a way to apply them to stored bytes. The names of the two
+versions' fields are upstream's conversion (`pkg/apis/events/v1/conversion.go`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from apimachinery.gvr import GVK
+from apimachinery.objects import Object
+from apiserver.storage import types
+from apiserver.storage.types import Stored
+
+_EVENT_RENAMED = {  # core/v1 → events.k8s.io/v1
+    "involvedObject": "regarding",
+    "message": "note",
+    "source": "deprecatedSource",
+    "firstTimestamp": "deprecatedFirstTimestamp",
+    "lastTimestamp": "deprecatedLastTimestamp",
+    "count": "deprecatedCount",
+    "reportingComponent": "reportingController",
+}
+_EVENT_RESTORED = {new: old for old, new in _EVENT_RENAMED.items()}
+
+
+class Converter:
+    """`to_storage` and `from_storage` return new objects; they share parts with what they were given."""
+
+    def __init__(
+        self,
+        to_storage: Callable[[Object], Object],
+        from_storage: Callable[[Object], Object],
+        stored_field: Callable[[str], str],
+    ) -> None:
+        self.to_storage = to_storage
+        self.from_storage = from_storage
+        self.stored_field = stored_field  # a selectable field's name within the stored version
+
+    def out(self, stored: Stored) -> Stored:
+        """A stored object as the served version has it."""
+        return Stored(stored.key, types.encode(self.from_storage(stored.object)), stored.revision)
+
+
+def event_to_storage(event: Object) -> Object:
+    renamed = {_EVENT_RESTORED.get(field, field): value for field, value in event.items()}
+    return renamed | {"apiVersion": "v1"}
+
+
+def event_from_storage(event: Object) -> Object:
+    renamed = {_EVENT_RENAMED.get(field, field): value for field, value in event.items()}
+    return renamed | {"apiVersion": "events.k8s.io/v1"}
+
+
+def event_stored_field(field: str) -> str:
+    head, dot, rest = field.partition(".")
+    return _EVENT_RESTORED.get(head, head) + dot + rest
+
+
+TABLE: dict[GVK, Converter] = {
+    GVK("events.k8s.io", "v1", "Event"): Converter(event_to_storage, event_from_storage, event_stored_field),
+}

@@ -1,0 +1,126 @@
+"""The generic store of objects: every verb of every kind, built-in or custom, on one path (steps A3, A6, A7, A9).
+
+The HTTP side decodes with `decode`, calls one method and encodes what comes back. All methods raise
+`apimachinery.errors` only. Kinds differ by their strategy (`strategies/`), subresources by a file in `subresources/`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Any
+
+from apimachinery import errors
+from apimachinery.clock import Clock
+from apimachinery.gvr import GVK
+from apimachinery.objects import Object
+from apiserver.registry import decoding, strategies
+from apiserver.registry.call import Admission, Call
+from apiserver.registry.deleting import Deleter
+from apiserver.registry.identity import Identity
+from apiserver.registry.options import ListOptions, ListResult
+from apiserver.registry.patching import Patch
+from apiserver.registry.reading import Reader
+from apiserver.registry.watching import BOOKMARK_SECONDS, Deliver, OnClose, Watch
+from apiserver.registry.writing import Writer
+from apiserver.scheme.resources import Resource
+from apiserver.scheme.scheme import Scheme
+from apiserver.storage.store import Store
+from apiserver.storage.types import Stored
+
+DELETE_WORKERS = 8  # deletions of one deletecollection at a time
+
+
+class Registry:
+    def __init__(
+        self, scheme: Scheme, store: Store, admission: Admission, clock: Clock, *, source: random.Random | None = None
+    ) -> None:
+        self.scheme = scheme
+        self._clock = clock
+        self._reader = Reader(store)
+        self._writer = Writer(scheme, store, admission, clock, Identity(source))
+        self._deleter = Deleter(store, admission, clock)
+
+    async def run(self) -> None:
+        """Sends bookmarks to those who watch, until cancelled."""
+        while True:
+            await self._clock.sleep(BOOKMARK_SECONDS)
+            self._reader.send_bookmarks()
+
+    def decode(self, call: Call, body: bytes, *, yaml: bool = False, expected: GVK | None = None) -> Object:
+        """A request's body as the object that `create` and `update` take. Raises BadRequest."""
+        return decoding.decode(self.scheme, call, body, yaml=yaml, expected=expected)
+
+    def returns_deleted(self, resource: Resource) -> bool:
+        """Whether a finished deletion answers with the object; a Status otherwise."""
+        return strategies.of(resource).returns_deleted
+
+    # --- reads
+
+    async def get(self, call: Call, *, resource_version: str | None = None) -> Stored:
+        return await self._reader.get(call, resource_version)
+
+    async def list(self, call: Call, asked: ListOptions) -> ListResult:
+        return await self._reader.list(call, asked)
+
+    async def watch(self, call: Call, asked: ListOptions, deliver: Deliver, on_close: OnClose) -> Watch:
+        """Events go to `deliver`, from within this call on; `on_close` tells that storage ended the watch."""
+        return await self._reader.watch(call, asked, deliver, on_close)
+
+    # --- writes
+
+    async def create(self, call: Call, obj: Object) -> Stored:
+        return await self._writer.create(call, obj)
+
+    async def update(self, call: Call, obj: Object) -> tuple[Stored, bool]:
+        """The object as written, and whether it was created."""
+        return await self._writer.update(call, obj)
+
+    async def patch(self, call: Call, patch_type: str, body: bytes) -> Stored:
+        patch = Patch(self.scheme, call, patch_type, body)
+
+        async def transform(current: Object) -> Object:
+            return patch.apply(current)
+
+        return await self._writer.rewrite(call, transform)
+
+    async def delete(self, call: Call, options: dict[str, Any]) -> tuple[Stored, bool]:
+        """The object as it is or was, and whether it is gone."""
+        return await self._deleter.delete(call, options)
+
+    async def delete_collection(self, call: Call, options: dict[str, Any], asked: ListOptions) -> ListResult:
+        """Deletes all that `asked` selects; what vanished meanwhile is no error. Raises the first other error."""
+        listed = await self._reader.list(call, asked)
+        queue = list(reversed(listed.items))
+
+        async def work() -> None:
+            while queue:
+                metadata = queue.pop().object["metadata"]
+                one = _one(call, metadata.get("namespace") or "", metadata["name"])
+                try:
+                    await self._deleter.delete(one, options)
+                except errors.NotFound:
+                    continue
+
+        results = await asyncio.gather(*(work() for _ in range(DELETE_WORKERS)), return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        return listed
+
+
+def _one(call: Call, namespace: str, name: str) -> Call:
+    """The same call for one object of the collection; warnings are shared."""
+    return Call(
+        user=call.user,
+        resource=call.resource,
+        verb="delete",
+        namespace=namespace,
+        name=name,
+        dry_run=call.dry_run,
+        field_manager=call.field_manager,
+        field_validation=call.field_validation,
+        warnings=call.warnings,
+        audit_annotations=call.audit_annotations,
+        traceparent=call.traceparent,
+    )

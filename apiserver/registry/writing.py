@@ -1,0 +1,265 @@
+"""Create, update and patch: default, admit, prepare, validate, then one compare-and-put (steps A6, A7, A9).
+
+An update is a function of the current object. It starts from the cached one, which is nearly always the newest; when
+the write finds a newer one, or the cached one made the function fail, it is run again on what etcd has. Only who gave a
+resourceVersion sees a conflict.
+Guarantees: nothing is written before all of admission and validation passed; a write that changes nothing is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from apimachinery import errors
+from apimachinery.clock import Clock
+from apimachinery.objects import Object
+from apiserver.registry import faults, strategies
+from apiserver.registry.call import Admission, Call
+from apiserver.registry.conversion import TABLE as CONVERTERS
+from apiserver.registry.identity import NAME_TRIES_MAX, Identity
+from apiserver.registry.strategies.base import Strategy
+from apiserver.registry.validation import causes, metadata
+from apiserver.scheme.resources import Resource
+from apiserver.scheme.scheme import Scheme
+from apiserver.storage import types
+from apiserver.storage.store import Store
+from apiserver.storage.types import Stored
+
+RACE_TRIES_MAX = 16  # rounds of an update that others keep overtaking; upstream never stops, a bound is kinder
+
+Transform = Callable[[Object], Awaitable[Object]]
+"""From a private copy of the current object (with resourceVersion) to the one to write, before defaults."""
+
+
+class Writer:
+    def __init__(self, scheme: Scheme, store: Store, admission: Admission, clock: Clock, identity: Identity) -> None:
+        self._scheme = scheme
+        self._store = store
+        self._admission = admission
+        self._clock = clock
+        self._identity = identity
+
+    # --- create
+
+    async def create(self, call: Call, obj: Object) -> Stored:
+        """Stores a new object. Raises AlreadyExists, Invalid, Forbidden and whatever admission raises."""
+        resource, strategy = call.resource, strategies.of(call.resource)
+        _place(call, obj)
+        obj = await self._mutate(call, "CREATE", obj, None)
+        _place(call, obj)
+        self._identity.stamp(obj, self._clock.now())
+        strategy.prepare_create(obj, call)
+        prefix = "" if obj["metadata"].get("name") else obj["metadata"].get("generateName") or ""
+        tries = NAME_TRIES_MAX if prefix else 1
+        for left in reversed(range(tries)):
+            if prefix:
+                obj["metadata"]["name"] = self._identity.name(prefix)
+            self._validate(call, strategy, obj)
+            await self._admission.validate(call, "CREATE", obj, None)
+            name = obj["metadata"]["name"]
+            try:
+                return await self._insert(call, strategy, obj)
+            except types.KeyExists as error:
+                if not left:
+                    raise faults.translate(error, resource, name) from error
+            except types.StorageError as error:
+                raise faults.translate(error, resource, name) from error
+        raise AssertionError("unreachable: the last try returns or raises")
+
+    async def _insert(self, call: Call, strategy: Strategy, obj: Object) -> Stored:
+        resource = call.resource
+        key = resource.key(call.namespace, obj["metadata"]["name"])
+        raw = self._encode(resource, obj)
+        if call.dry_run:
+            if await self._store.get(key) is not None:
+                raise types.KeyExists
+            return self._served(resource, Stored(key, raw, 0))
+        stored = await self._store.create(key, raw, ttl_seconds=strategy.ttl_seconds)
+        return self._served(resource, stored)
+
+    def _validate(self, call: Call, strategy: Strategy, obj: Object) -> None:
+        found = metadata.validate(obj["metadata"], call.resource.namespaced, strategy.name_problems)
+        found += strategy.validate(obj, call)
+        _refuse(call.resource, obj, found)
+
+    async def _mutate(self, call: Call, operation: str, obj: Object, old: Object | None) -> Object:
+        mutated = await self._admission.mutate(call, operation, obj, old)
+        assert mutated is not None, "admission of a write returns an object"
+        if mutated is not obj:
+            self._scheme.default(call.resource.gvk, mutated)
+        return mutated
+
+    # --- update
+
+    async def update(self, call: Call, obj: Object) -> tuple[Stored, bool]:
+        """Replaces an object; the flag says whether it was created, which a few kinds allow."""
+        strategy = strategies.of(call.resource)
+        _name(call, obj)
+        given = obj["metadata"]
+
+        async def replace(current: Object) -> Object:
+            return _copied(obj)
+
+        try:
+            stored = await self.rewrite(call, replace, uid=given.get("uid"), version=given.get("resourceVersion"))
+        except errors.NotFound:
+            if not strategy.create_on_update or call.subresource or given.get("resourceVersion"):
+                raise
+            return await self.create(call, obj), True
+        return stored, False
+
+    async def rewrite(
+        self, call: Call, transform: Transform, *, uid: str | None = None, version: str | None = None
+    ) -> Stored:
+        """Writes what `transform` makes of the current object. `uid` and `version` must hold, where given."""
+        resource = call.resource
+        key = resource.key(call.namespace, call.name)
+        try:
+            current, fresh = self._store.cached(key), False
+            if current is None or (version and version != str(current.revision)):
+                current, fresh = await self._store.get(key), True
+            for _ in range(RACE_TRIES_MAX):
+                if current is None:
+                    raise errors.not_found(resource.group, resource.resource, call.name)
+                try:
+                    return await self._attempt(call, transform, current, fresh, uid, version)
+                except errors.APIError:
+                    newest = None if fresh else await self._store.get(key)
+                    if newest is None or newest.revision == current.revision:
+                        raise
+                    current, fresh = newest, True
+                except types.RevisionMismatch as error:
+                    current, fresh = error.current, True
+            raise errors.conflict(resource.group, resource.resource, call.name)
+        except types.StorageError as error:
+            raise faults.translate(error, resource, call.name) from error
+
+    async def _attempt(
+        self, call: Call, transform: Transform, current: Stored, fresh: bool, uid: str | None, version: str | None
+    ) -> Stored:
+        """One round of `rewrite`. Raises RevisionMismatch when `current` is not what etcd has."""
+        resource, strategy = call.resource, strategies.of(call.resource)
+        old = self._decoded(resource, current)
+        _check_preconditions(resource, old, uid, version)
+        new = await transform(self._decoded(resource, current))
+        written = new["metadata"].get("resourceVersion")
+        if written and written != str(current.revision):
+            raise errors.conflict(resource.group, resource.resource, call.name)
+        if not written and not strategy.unconditional_update and call.verb == "update":
+            why = causes.invalid("metadata.resourceVersion", 0, "must be specified for an update")
+            raise errors.invalid(resource.group, resource.kind, call.name, [why])
+        new = await self._mutate(call, "UPDATE", new, old)
+        self._prepare_update(call, strategy, new, old)
+        await self._admission.validate(call, "UPDATE", new, old)
+        raw = self._encode(resource, new)
+        if _is_finished(strategy, new):
+            return await self._remove(call, raw, current)
+        if raw == current.raw:
+            return await self._unchanged(resource, current, fresh)
+        if call.dry_run:
+            return self._served(resource, Stored(current.key, raw, current.revision))
+        stored = await self._store.update(current.key, lambda _: raw, expected_revision=current.revision)
+        return self._served(resource, stored)
+
+    def _prepare_update(self, call: Call, strategy: Strategy, new: Object, old: Object) -> None:
+        meta, before = new["metadata"], old["metadata"]
+        for field in ("uid", "creationTimestamp", "generation", "namespace", "generateName"):
+            if field in before and (field == "generation" or not meta.get(field)):
+                meta[field] = before[field]
+        for field in ("deletionTimestamp", "deletionGracePeriodSeconds"):
+            if field in before:
+                meta.setdefault(field, before[field])
+            else:
+                meta.pop(field, None)
+        meta.pop("selfLink", None)
+        if call.subresource == "status":
+            strategy.prepare_status(new, old, call)
+            found = metadata.validate(new["metadata"], call.resource.namespaced, strategy.name_problems)
+            found += strategy.validate_status(new, old, call)
+        else:
+            strategy.prepare_update(new, old, call)
+            found = metadata.validate(new["metadata"], call.resource.namespaced, strategy.name_problems)
+            found += metadata.validate_update(new["metadata"], before)
+            found += strategy.validate(new, call) + strategy.validate_update(new, old, call)
+        _refuse(call.resource, new, found)
+
+    async def _unchanged(self, resource: Resource, current: Stored, fresh: bool) -> Stored:
+        """The current object, once it is known to be the newest. Raises RevisionMismatch, KeyMissing."""
+        if not fresh:
+            newest = await self._store.get(current.key)
+            if newest is None:
+                raise types.KeyMissing
+            if newest.revision != current.revision:
+                raise types.RevisionMismatch(newest)
+        return self._served(resource, current)
+
+    async def _remove(self, call: Call, raw: bytes, current: Stored) -> Stored:
+        """The last finalizer went: the object goes with it, and is answered as it was to be written."""
+        if not call.dry_run:
+            deleted = await self._store.delete(current.key, expected_revision=current.revision)
+            return self._served(call.resource, Stored(current.key, raw, deleted.revision))
+        return self._served(call.resource, Stored(current.key, raw, current.revision))
+
+    # --- versions
+
+    def _encode(self, resource: Resource, obj: Object) -> bytes:
+        converter = CONVERTERS.get(resource.gvk)
+        return types.encode(obj if converter is None else converter.to_storage(obj))
+
+    def _served(self, resource: Resource, stored: Stored) -> Stored:
+        converter = CONVERTERS.get(resource.gvk)
+        return stored if converter is None else converter.out(stored)
+
+    def _decoded(self, resource: Resource, stored: Stored) -> Object:
+        return self._served(resource, stored).decode()
+
+
+def _place(call: Call, obj: Object) -> None:
+    """The namespace of the URL is the object's; another one in the object is an error."""
+    meta = obj.setdefault("metadata", {})
+    if call.resource.namespaced:
+        if meta.get("namespace") and meta["namespace"] != call.namespace:
+            raise errors.BadRequest(
+                "the namespace of the provided object does not match the namespace sent on the request"
+            )
+        meta["namespace"] = call.namespace
+    if call.name and not meta.get("name"):
+        meta["name"] = call.name
+
+
+def _name(call: Call, obj: Object) -> None:
+    """As `_place`, for an object at a URL with a name."""
+    _place(call, obj)
+    name = obj["metadata"].get("name")
+    if name != call.name:
+        raise errors.BadRequest(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
+
+
+def _copied(obj: Object) -> Object:
+    """A copy that preparing may change: two levels are all that it changes in place."""
+    return {key: dict(value) if isinstance(value, dict) else value for key, value in obj.items()}
+
+
+def _check_preconditions(resource: Resource, old: Object, uid: str | None, version: str | None) -> None:
+    meta = old["metadata"]
+    why = None
+    if uid and uid != meta.get("uid"):
+        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {meta.get('uid', '')}"
+        raise errors.conflict(resource.group, resource.resource, meta["name"], why)
+    if version and version != meta["resourceVersion"]:
+        raise errors.conflict(resource.group, resource.resource, meta["name"])
+
+
+def _is_finished(strategy: Strategy, obj: Object) -> bool:
+    """Whether an object that is being deleted has nothing left to wait for."""
+    meta: dict[str, Any] = obj["metadata"]
+    if not meta.get("deletionTimestamp") or meta.get("finalizers") or strategy.holds(obj):
+        return False
+    return not meta.get("deletionGracePeriodSeconds")
+
+
+def _refuse(resource: Resource, obj: Object, found: list[errors.Cause]) -> None:
+    if found:
+        name = obj["metadata"].get("name") or obj["metadata"].get("generateName") or ""
+        raise errors.invalid(resource.group, resource.kind, name, found)
