@@ -109,6 +109,8 @@ class Client:
         self._clock = clock or SystemClock()
         self._limiter = TokenBucket(qps, burst or max(1, int(qps * 2)), self._clock) if qps else None
         self._observer = observer
+        if len(config.impersonate.groups) > 1 and make_transport is transport.for_component:
+            make_transport = transport.for_command  # aiohttp's adapter would join repeated headers into one
         self._make_transport = make_transport
         self._credentials = credentials.Credentials(config, self._clock)
         self._transport: httpx.AsyncBaseTransport | None = None
@@ -386,9 +388,10 @@ class Client:
         opened = await self._open()
         merged = self._request_headers(headers)
         timeout = {"connect": CONNECT_SECONDS, "read": timeout_seconds, "write": timeout_seconds, "pool": None}
-        request = httpx.Request(
-            method, url, headers=merged, content=body, extensions={"timeout": timeout, **self._extensions}
-        )
+        extensions = {"timeout": timeout, **self._extensions}
+        repeated = [("impersonate-group", group) for group in self.config.impersonate.groups]
+        fields = [*merged.items(), *repeated] if repeated else merged
+        request = httpx.Request(method, url, headers=fields, content=body, extensions=extensions)
         started = self._clock.monotonic()
         if self._observer is not None:
             self._observer.sent(method, url, merged, body)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -79,7 +80,7 @@ async def test_it_lists_from_the_cache_and_watches_from_there() -> None:
         server.listing("5", server.pod("a", "3")),
         server.events(("ADDED", server.pod("b", "6")), ("DELETED", server.pod("a", "7")), then_hang=True),
     )
-    log, reflector = await follow(script)
+    log, _ = await follow(script)
     assert log.seen == [("replace", ["a"]), ("apply", "b", "6"), ("delete", "a")]
     assert script.query(0) == {"resourceVersion": "0"}
     assert script.query(1)["resourceVersion"] == "5"
@@ -116,11 +117,9 @@ async def test_it_survives_a_server_that_is_away_for_a_while_without_listing_aga
         *[server.unreachable] * 6,
         server.events(("ADDED", server.pod("a", "6")), then_hang=True),
     )
-    started = asyncio.get_running_loop().time()
     log, _ = await follow(script)
     assert log.seen == [("replace", []), ("apply", "a", "6")]
     assert [script.query(i).get("watch") for i in range(1, 8)] == ["true"] * 7
-    assert started == 0
 
 
 @pytest.mark.looptime
@@ -132,7 +131,7 @@ async def test_tries_are_further_and_further_apart_but_never_more_than_a_minute(
         return server.unreachable(request)
 
     await follow(server.Script(*[refuse] * 30), seconds=1200)
-    gaps = [after - before for before, after in zip(times, times[1:], strict=False)]
+    gaps = [after - before for before, after in itertools.pairwise(times)]
     assert 0.8 <= gaps[0] <= 1.6
     assert all(30 <= gap <= 60 for gap in gaps[7:])
 
