@@ -189,20 +189,6 @@ def names_in_archive(path: Path) -> list[str]:
     raise ArchiveError(f"{path} is no image archive: it holds neither index.json (OCI) nor manifest.json (Docker)")
 
 
-def familiar(name: str) -> str:
-    """`docker.io/library/nginx:latest` as people write it: `nginx:latest`."""
-    return name.removeprefix("docker.io/").removeprefix("library/")
-
-
-def normalized(name: str) -> str:
-    """A full reference: registry, path and tag. `nginx` → `docker.io/library/nginx:latest`."""
-    first, slash, _ = name.partition("/")
-    if not slash or not ("." in first or ":" in first or first == "localhost"):
-        name = f"docker.io/{name}" if slash else f"docker.io/library/{name}"
-    last = name.rpartition("/")[2]
-    return name if ":" in last or "@" in last else f"{name}:latest"
-
-
 def digest(data: bytes) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 

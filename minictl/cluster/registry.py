@@ -17,6 +17,7 @@ from urllib.parse import urljoin
 
 import httpx
 
+from apimachinery import imagenames
 from minictl.cluster import images, oci
 
 UPSTREAM = "https://registry-1.docker.io"
@@ -108,7 +109,7 @@ async def publish(address: str, built: Iterable[images.BuiltImage]) -> list[str]
             image = one.read()
             for name in one.names:
                 await push(client, image, name)
-                names.append(oci.familiar(name))
+                names.append(imagenames.familiar(name))
     return names
 
 

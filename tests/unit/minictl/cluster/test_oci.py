@@ -95,18 +95,3 @@ def test_what_is_no_tar_is_said_to_be_none(tmp_path: Path, content: bytes) -> No
 def test_a_tar_without_an_image_is_said_to_hold_none(tmp_path: Path) -> None:
     with pytest.raises(oci.ArchiveError, match=r"neither index\.json"):
         oci.names_in_archive(write_tar(tmp_path / "image.tar", {"README": b"hi"}))
-
-
-@pytest.mark.parametrize(
-    ("name", "full"),
-    [
-        ("nginx", "docker.io/library/nginx:latest"),
-        ("nginx:1.22", "docker.io/library/nginx:1.22"),
-        ("me/app", "docker.io/me/app:latest"),
-        ("localhost/app:1", "localhost/app:1"),
-        ("registry:5000/app", "registry:5000/app:latest"),
-        ("quay.io/a/b@sha256:" + "0" * 64, "quay.io/a/b@sha256:" + "0" * 64),
-    ],
-)
-def test_names_are_completed_as_runtimes_do(name: str, full: str) -> None:
-    assert oci.normalized(name) == full
