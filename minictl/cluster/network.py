@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import os
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,7 +159,16 @@ def remove(fabric: Fabric) -> list[str]:
         if (NETNS_FOLDER / namespace).exists():
             with contextlib.suppress(OSError):
                 netns.remove(namespace)
+    _leave_folder()
     return leftovers(fabric)
+
+
+def _leave_folder() -> None:
+    """The first namespace made /run/netns and mounted it on itself; after the last one nobody needs that."""
+    with contextlib.suppress(OSError):
+        if not os.listdir(NETNS_FOLDER):
+            subprocess.run(["umount", str(NETNS_FOLDER)], capture_output=True, check=False)
+            NETNS_FOLDER.rmdir()
 
 
 def leftovers(fabric: Fabric) -> list[str]:

@@ -4,9 +4,9 @@ The same settings give the same plan, so a second `up` finds nothing to do. A pr
 `fingerprint` differs from that of the one that runs. The plan is kept in DIR/plan.json, from which the supervisor
 works.
 
-    etcd → apiserver → controllers, scheduler
-                     → node-1 (its namespaces) → node-1-containerd → node-1-kubelet      --runtime containerd
-                     → node-1-hollow → node-1-kubelet                                     --runtime hollow
+    etcd → apiserver → controllers, scheduler, node-1-kubelet, node-2-kubelet …
+    node-1 (its namespaces) → node-1-containerd → node-1-kubelet      --runtime containerd
+    node-1-hollow → node-1-kubelet                                     --runtime hollow
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TOKEN_VARIABLE = "ARMILLARY_CLUSTER"  # by which a process of the cluster is rec
 ETCD_QUOTA_BYTES = 4 << 30
 READY_TIMEOUT_SECONDS = 60.0  # of one process: a loaded laptop needs a few; beyond this something is wrong
 STOP_GRACE_SECONDS = 10.0  # between SIGTERM and SIGKILL
-KUBELET_PORT = 10250
+NODES_OF_24_BITS = 256  # as many ranges as a /16 has
 
 
 @dataclass(frozen=True)
@@ -128,17 +128,19 @@ class Facts:
     traits: containerd.Traits
     sandbox_image: str
     proxies: Mapping[str, str]  # HTTP_PROXY and its kin, for pulls
-    extra: tuple[Process, ...] = ()  # such as the local image registry
+    registry: tuple[str, ...] = ()  # the command of the local image registry; empty where none is needed
     resolv_conf: str = ""  # the nodes' /etc/resolv.conf
 
 
 def plan_cluster(settings: Settings, facts: Facts) -> ClusterPlan:
     """The whole cluster."""
     plan_node = _hollow_node if settings.runtime == HOLLOW else _containerd_node
-    processes = [_etcd(settings, facts), _apiserver(settings, facts), *facts.extra]
+    processes = [_etcd(settings, facts), _apiserver(settings, facts)]
     processes += [_controllers(settings, facts), _scheduler(settings, facts)]
     made_files: list[File] = []
     folders = [settings.logs, settings.folder / "etcd", settings.sockets]
+    if facts.registry:
+        processes.append(_registry(settings, facts, facts.registry))
     for node in settings.nodes:
         node_processes, node_files, node_folders = plan_node(settings, facts, node)
         processes += node_processes
@@ -205,7 +207,10 @@ def _controllers(settings: Settings, facts: Facts) -> Process:
     flags = {
         "kubeconfig": pki.kubeconfig("controller-manager"),
         "leader-elect": "true",
+        "allocate-node-cidrs": "true",
         "cluster-cidr": settings.pod_cidr,
+        "node-cidr-mask-size": 24 if len(settings.nodes) <= NODES_OF_24_BITS else 26,
+        "root-ca-file": pki.ca,
         "healthz-port": port,
     }
     argv = [*_module(facts, "controllers"), *_flags(flags)]
@@ -224,6 +229,13 @@ def _client(settings: Settings, facts: Facts, name: str, argv: list[str], port: 
     return _process(settings, facts, name, argv, check, address=address, after=("apiserver",))
 
 
+def _registry(settings: Settings, facts: Facts, argv: tuple[str, ...]) -> Process:
+    """It pulls from the world on the nodes' behalf, so it gets this machine's proxies."""
+    address = f"http://{settings.registry}"
+    check = Check("http", f"{address}/v2/")
+    return _process(settings, facts, "registry", list(argv), check, address=address, env=facts.proxies)
+
+
 _NodeParts = tuple[list[Process], list[File], list[Path]]
 
 
@@ -234,9 +246,7 @@ def _containerd_node(settings: Settings, facts: Facts, node: Node) -> _NodeParts
     argv = [facts.programs.python, "-I", "-S", str(init), node.name, str(resolv_conf)]
     namespaces = Namespaces(own=True, network=f"/run/netns/{settings.scoped(node)}")
     check = Check("file", "/run/armillary-node", within=node.name)
-    host = _process(
-        settings, facts, node.name, argv, check, address=node.address, after=("apiserver",), namespaces=namespaces
-    )
+    host = _process(settings, facts, node.name, argv, check, address=node.address, namespaces=namespaces)
     config, places = folder / "containerd.toml", containerd_places(settings, facts, node)
     files = [File(config, containerd.config(places, facts.traits, facts.sandbox_image))]
     files.append(File(resolv_conf, facts.resolv_conf))
@@ -262,7 +272,7 @@ def _containerd_node(settings: Settings, facts: Facts, node: Node) -> _NodeParts
             "cni-conf-dir": places.cni_conf,
             "cni-bin-dir": places.cni_bin,
         },
-        after=(daemon.name,),
+        after=(daemon.name, "apiserver"),
         namespaces=Namespaces(inside=node.name),
     )
     return [host, daemon, kubelet], files, [folder, places.root, places.cni_conf, places.registries]
@@ -288,9 +298,8 @@ def _hollow_node(settings: Settings, facts: Facts, node: Node) -> _NodeParts:
         [*_module(facts, "kubelet.hollow"), f"--listen={listen}"],
         Check("socket", listen.removeprefix("unix://")),
         address=listen,
-        after=("apiserver",),
     )
-    kubelet = _kubelet(settings, facts, node, listen, {"cgroups": "off"}, after=(runtime.name,))
+    kubelet = _kubelet(settings, facts, node, listen, {"cgroups": "off"}, after=(runtime.name, "apiserver"))
     return [runtime, kubelet], [], [settings.node_folder(node)]
 
 

@@ -138,15 +138,15 @@ def _environment(pid: int) -> list[bytes]:
 
 def in_namespace(kind: str, of: int) -> list[Identity]:
     """The living processes in the same namespace of that kind as the process `of`."""
-    try:
-        wanted = os.readlink(PROC / str(of) / "ns" / kind)
-    except OSError:
+    wanted = namespace_of(of, kind)
+    if not wanted:
         return []
-    return [identity for pid in all_pids() if _namespace(pid, kind) == wanted and (identity := identify(pid))]
+    return [identity for pid in all_pids() if namespace_of(pid, kind) == wanted and (identity := identify(pid))]
 
 
-def _namespace(pid: int, kind: str) -> str:
+def namespace_of(pid: int, kind: str) -> int:
+    """The number of a process's namespace; 0 when the process is gone or not to be looked at."""
     try:
-        return os.readlink(PROC / str(pid) / "ns" / kind)
+        return os.stat(PROC / str(pid) / "ns" / kind).st_ino
     except OSError:
-        return ""
+        return 0

@@ -86,6 +86,11 @@ class Settings:
     def node_server(self) -> str:
         return f"https://{self.root_address}:{self.ports.apiserver}"
 
+    @property
+    def registry(self) -> str:
+        """Where nodes find the local image registry."""
+        return f"{self.root_address}:{self.ports.registry}"
+
     def node_folder(self, node: Node) -> Path:
         return self.folder / "nodes" / node.name
 

@@ -1,0 +1,89 @@
+"""The folder of a cluster: whose it is, who works in it now, and what of it is ours to remove.
+
+cluster.json     what was chosen (`settings`): without it nothing here is ours
+plan.json        what is to run (`plan`)          state.json, supervisor.lock   what runs (`state`, `supervisor`)
+kubeconfig       the administrator's              pki/                          keys and certificates
+etcd/ nodes/ registry/ run/                       data and sockets of the processes
+logs/            a file a process
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from minictl.cluster import errors, settings
+
+OURS = (
+    "plan.json",
+    "state.json",
+    "network.json",
+    "kubeconfig",
+    "etcd",
+    "nodes",
+    "registry",
+    "registry.yml",
+    "run",
+    "pki",
+    "logs",
+    "supervisor.lock",
+)
+LOCK = "lock"
+
+
+def prepare(folder: Path) -> None:
+    """Make the folder, or see that it is ours or empty. Raises ClusterError."""
+    if " " in str(folder) or ":" in str(folder) or "," in str(folder):
+        raise errors.ClusterError(f"--dir {folder}: a path with blanks, colons or commas does not work for containers")
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        entries = {entry for entry in os.listdir(folder) if not entry.startswith(".")} - {LOCK}
+    except OSError as error:
+        raise errors.ClusterError(f"--dir {folder}: {error.strerror}") from error
+    if entries and not settings.file_of(folder).exists():
+        raise errors.ClusterError(f"--dir {folder}: holds other files and no cluster; name an empty or new folder")
+
+
+@contextlib.contextmanager
+def only_one(folder: Path) -> Iterator[None]:
+    """One `up` or `down` at a time. The kernel frees the lock of one that dies. Raises ClusterError."""
+    with (folder / LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise errors.ClusterError(
+                f"another `minictl up` or `down` works in {folder}: wait until it is done"
+            ) from error
+        yield
+
+
+def remove(folder: Path, sockets: Path) -> list[str]:
+    """Remove what is ours, the marking file last, and the folder if nothing else is in it. Returns what stays."""
+    for path in [*(folder / name for name in OURS), sockets]:
+        _remove(path)
+    left = [f"file {folder / name}" for name in OURS if os.path.lexists(folder / name)]
+    left += [f"mount {place}" for place in mounts_below(folder, Path("/proc/self/mounts").read_text())]
+    if not left:
+        for name in (settings.file_of(folder).name, LOCK):
+            (folder / name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+    return left
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def mounts_below(folder: Path, mounts: str) -> list[str]:
+    """The mount points inside the folder, deepest first, from the text of /proc/mounts. Pure."""
+    places = (line.split()[1].encode().decode("unicode_escape") for line in mounts.splitlines())
+    return sorted((place for place in places if place.startswith(f"{folder}/")), key=len, reverse=True)
