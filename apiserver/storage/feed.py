@@ -31,6 +31,7 @@ class Feed:
         self._cache = cache
         self._clock = clock
         self.loaded = asyncio.Event()
+        self._sound = False  # whether the cache is a state that etcd had, and may be continued
         self.failure: types.StorageError | None = None  # why the cache is not being fed now
 
     async def run(self) -> None:
@@ -45,26 +46,31 @@ class Feed:
             except types.Unavailable as error:
                 self.failure = error
                 log.warning("A10 watch cache: %s", error)
+            except Exception as error:
+                log.exception("A10 watch cache: failed; starting anew")
+                self.failure = types.Unavailable(f"the watch cache failed: {error}")
+                self._sound = False
             pause = FIRST_PAUSE_SECONDS if self._cache.revision > before else min(pause * 2, LAST_PAUSE_SECONDS)
             await self._clock.sleep(pause)
 
     async def _run_once(self) -> None:
         revision = await self._etcd.revision()
-        if not self.loaded.is_set() or revision < self._cache.revision:
-            await self._load(revision)
+        if revision < self._cache.revision:
+            log.error("A10 watch cache: etcd went back from %d to %d; starting anew", self._cache.revision, revision)
+            self._sound = False
+        if not self._sound:
+            await self._load()
         self.failure = None
         await self._etcd.watch(self._cache.revision + 1, self._cache.apply)
 
-    async def _load(self, revision: int) -> None:
-        if self.loaded.is_set():
-            log.error("A10 watch cache: etcd went back from %d to %d; starting anew", self._cache.revision, revision)
-        pairs, revision = await self._read_all()
-        self._cache.load(pairs, revision)
+    async def _load(self) -> None:
+        self._cache.load(*await self._read_all())
+        self._sound = True
         self.loaded.set()
 
     async def _reload(self) -> None:
-        if not self.loaded.is_set():
-            return  # a page of the first load came too late; `run` starts it again
+        if not self._sound:
+            return  # a page of the load itself came too late; `run` begins it again
         try:
             self._cache.replace(*await self._read_all())
         except types.StorageError as error:

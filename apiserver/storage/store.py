@@ -10,7 +10,7 @@ Does not guarantee that `cached` sees a write that just returned; a consistent r
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 
 from apimachinery import clock as clocks
 from apiserver.storage import cache as caches
@@ -26,6 +26,7 @@ UPDATE_TRIES_MAX = 100
 
 Change = Callable[[types.Stored], bytes | None]
 Check = Callable[[types.Stored], None]
+Write = Callable[[types.Stored, bytes], Awaitable[etcds.Outcome]]
 
 
 class Store:
@@ -166,27 +167,16 @@ class Store:
         `change` may be called several times; what it raises ends the update, None or the same bytes write nothing.
         A time to live stays as it is. Raises KeyMissing, RevisionMismatch, and what `change` raises.
         """
-        current, fresh = await self._begin(key)
-        for _ in range(UPDATE_TRIES_MAX):
-            try:
-                _expect(current, expected_revision)
-                raw = change(current)
-            except Exception:
-                # What the cache had may be old: only the newest object may refuse a change
-                if fresh or (newest := await self._newest(key)).revision == current.revision:
-                    raise
-                current, fresh = newest, True
-                continue
-            if raw is None or raw == current.raw:
-                if fresh or (newest := await self._newest(key)).revision == current.revision:
-                    return current
-                current, fresh = newest, True
-                continue
-            outcome = await self._etcd.put_if(key, current.revision, raw, keep_lease=True)
-            if outcome.succeeded:
-                return types.Stored(key, raw, outcome.revision)
-            current, fresh = _lost(key, outcome), True
-        raise types.RevisionMismatch(current)
+
+        def plan(current: types.Stored) -> bytes | None:
+            _expect(current, expected_revision)
+            raw = change(current)
+            return None if raw == current.raw else raw
+
+        async def write(current: types.Stored, raw: bytes) -> etcds.Outcome:
+            return await self._etcd.put_if(key, current.revision, raw, keep_lease=True)
+
+        return await self._replace(key, plan, write)
 
     async def delete(
         self, key: str, check: Check | None = None, *, expected_revision: int | None = None
@@ -195,22 +185,17 @@ class Store:
 
         Raises KeyMissing, RevisionMismatch, and what `check` raises.
         """
-        current, fresh = await self._begin(key)
-        for _ in range(UPDATE_TRIES_MAX):
-            try:
-                _expect(current, expected_revision)
-                if check is not None:
-                    check(current)
-            except Exception:
-                if fresh or (newest := await self._newest(key)).revision == current.revision:
-                    raise
-                current, fresh = newest, True
-                continue
-            outcome = await self._etcd.delete_if(key, current.revision)
-            if outcome.succeeded:
-                return types.Stored(key, current.raw, outcome.revision)
-            current, fresh = _lost(key, outcome), True
-        raise types.RevisionMismatch(current)
+
+        def plan(current: types.Stored) -> bytes:
+            _expect(current, expected_revision)
+            if check is not None:
+                check(current)
+            return current.raw
+
+        async def write(current: types.Stored, raw: bytes) -> etcds.Outcome:
+            return await self._etcd.delete_if(key, current.revision)
+
+        return await self._replace(key, plan, write)
 
     async def compact(self, revision: int) -> None:
         """Lets etcd forget what was overwritten before the revision. Raises Compacted, FutureRevision."""
@@ -240,10 +225,33 @@ class Store:
             timer.cancel()
         return True
 
-    async def _begin(self, key: str) -> tuple[types.Stored, bool]:
-        """The object to change, and whether it is surely the newest. Most of the time the cache is right."""
+    async def _replace(self, key: str, plan: Change, write: Write) -> types.Stored:
+        """Plans on the current object and writes, until no race is lost.
+
+        The cache's object is the first guess, right most of the time. It may be old, so a plan that refuses, or that
+        leaves all as it is, holds only for the newest object.
+        """
         cached = self._cache.get(key)
-        return (cached, False) if cached is not None else (await self._newest(key), True)
+        current = cached or await self._newest(key)
+        fresh = cached is None
+        for _ in range(UPDATE_TRIES_MAX):
+            refusal: Exception | None = None
+            try:
+                raw = plan(current)
+            except Exception as error:  # noqa: BLE001 - the caller's own, raised again below
+                raw, refusal = None, error
+            if raw is not None:
+                outcome = await write(current, raw)
+                if outcome.succeeded:
+                    return types.Stored(key, raw, outcome.revision)
+                current, fresh = _lost(key, outcome), True
+            elif fresh or (newest := await self._newest(key)).revision == current.revision:
+                if refusal is not None:
+                    raise refusal
+                return current
+            else:
+                current, fresh = newest, True
+        raise types.RevisionMismatch(current)
 
     async def _newest(self, key: str) -> types.Stored:
         pair, _ = await self._etcd.get(key)

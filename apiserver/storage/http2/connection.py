@@ -196,7 +196,7 @@ class Connection(asyncio.Protocol):
             case frames.DATA:
                 self._receive_data(frame)
             case frames.HEADERS:
-                self._receive_headers(frame, bytearray(frames.content(frame)))
+                self._receive_headers(frame, frames.content(frame))
             case frames.CONTINUATION:
                 self._receive_continuation(frame)
             case frames.WINDOW_UPDATE:
@@ -229,14 +229,14 @@ class Connection(asyncio.Protocol):
         if frame.flags & frames.END_STREAM:
             self._finish(stream)
 
-    def _receive_headers(self, frame: frames.Frame, block: bytearray) -> None:
+    def _receive_headers(self, frame: frames.Frame, block: bytes) -> None:
         if not frame.flags & frames.END_HEADERS:
-            self._partial = (frame, block)
+            self._partial = (frame, bytearray(block))
             return
         stream = self._stream_of(frame)
         if stream is None:
             return  # the peer keeps no header table, so a block may go undecoded
-        stream.headers(self._decoder.decode(bytes(block)))
+        stream.headers(self._decoder.decode(block))
         if frame.flags & frames.END_STREAM:
             self._finish(stream)
 
@@ -249,7 +249,7 @@ class Connection(asyncio.Protocol):
             raise errors.ProtocolError(frames.ENHANCE_YOUR_CALM, "a header block without end")
         if frame.flags & frames.END_HEADERS:
             self._partial = None
-            self._receive_headers(first._replace(flags=first.flags | frames.END_HEADERS), block)
+            self._receive_headers(first._replace(flags=first.flags | frames.END_HEADERS), bytes(block))
 
     def _receive_window_update(self, frame: frames.Frame) -> None:
         increment = frames.parse_number(frame) & frames.MAX_WINDOW_SIZE
