@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from controllers.context import Context, Runnable
 from controllers.deployment.controller import DeploymentController
 from controllers.garbagecollector.controller import GarbageCollector
+from controllers.namespace.controller import NamespaceController
+from controllers.nodeipam.controller import NodeIPAMController
+from controllers.nodelifecycle.controller import NodeLifecycleController
+from controllers.podgc import PodGarbageCollector
 from controllers.replicaset.controller import ReplicaSetController
+from controllers.rootca import RootCAPublisher
+from controllers.serviceaccount import ServiceAccountController
+from controllers.tainteviction import TaintEvictionController
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,4 +30,11 @@ CONTROLLERS: tuple[Entry, ...] = (
     Entry("deployment-controller", DeploymentController),
     Entry("replicaset-controller", ReplicaSetController),
     Entry("garbage-collector-controller", GarbageCollector),
+    Entry("namespace-controller", NamespaceController),
+    Entry("node-lifecycle-controller", NodeLifecycleController),
+    Entry("taint-eviction-controller", TaintEvictionController),
+    Entry("node-ipam-controller", NodeIPAMController),
+    Entry("serviceaccount-controller", ServiceAccountController),
+    Entry("root-ca-certificate-publisher-controller", RootCAPublisher),
+    Entry("pod-garbage-collector-controller", PodGarbageCollector),
 )

@@ -1,0 +1,1 @@
+"""Gives each node a range of pod addresses (step C5)."""
