@@ -1,1 +1,102 @@
-"""The application: one ordered list of filters around one router. (Laid out first; filled in below.)"""
+"""The application (A1): one ordered list of filters around one FastAPI router, and the wiring of a worker, by hand.
+
+Reads top to bottom as a request goes: `FILTERS`, then `routes`. A filter is a pure ASGI class; the generic resource path is
+one endpoint for every collection; everything below it is found in the resource table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from fastapi import FastAPI
+
+from apiserver import asgi, metrics, responses
+from apiserver import request as requests
+from apiserver.filters import access, authenticate, authorize, chain, deadline, impersonate, inflight, recovery
+from apiserver.filters import requests as request_info
+from apiserver.handlers import discovery, health, openapi, resources, version
+from apiserver.request import Request
+
+# Outermost first. Auditing (A8) will stand after Authenticate, so that its records name the user.
+FILTERS: list[chain.Filter] = [
+    request_info.RequestInfo,
+    access.AccessLog,
+    recovery.Recovery,
+    inflight.InFlight,
+    deadline.Deadline,
+    authenticate.Authenticate,
+    impersonate.Impersonate,
+    authorize.Authorize,
+]
+
+Endpoint = Callable[[Request, asgi.Send], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Handlers:
+    """The endpoints of a worker."""
+
+    resources: resources.Resources
+    health: health.Health
+    openapi: openapi.OpenAPI
+    metrics: metrics.Metrics
+
+
+class Application(FastAPI):
+    """FastAPI with our filters in the place of its middleware, so that one list tells a request's whole way."""
+
+    def __init__(self, handlers: Handlers, wiring: chain.Wiring) -> None:
+        # Its own documentation pages would stand between the Kubernetes API's paths
+        super().__init__(openapi_url=None, docs_url=None, redoc_url=None)
+        self._wiring = wiring
+        for path, endpoint in routes(handlers).items():
+            self.mount(path, endpoint)  # what is under it
+            self.add_route(path or "/", endpoint)  # type: ignore[arg-type]  # itself; Starlette takes ASGI instances too
+
+    def build_middleware_stack(self) -> asgi.App:  # type: ignore[override]  # Starlette's own alias of the same type
+        return chain.fold(FILTERS, self.router, self._wiring)  # type: ignore[arg-type]  # as above
+
+
+def routes(handlers: Handlers) -> dict[str, asgi.App]:
+    """Path prefix → ASGI application."""
+    return {
+        "/api": handlers.resources,
+        "/apis": handlers.resources,
+        "/healthz": ReadOnly(handlers.health.handle),
+        "/livez": ReadOnly(handlers.health.handle),
+        "/readyz": ReadOnly(handlers.health.handle),
+        "/version": ReadOnly(version.handle),
+        "/openapi": ReadOnly(handlers.openapi.handle),
+        "/metrics": ReadOnly(_metrics(handlers.metrics)),
+        "": ReadOnly(_index),
+    }
+
+
+class ReadOnly:
+    """A handler of a non-resource path, which only reads."""
+
+    def __init__(self, handle: Endpoint) -> None:
+        self._handle = handle
+
+    async def __call__(self, scope: asgi.Scope, receive: asgi.Receive, send: asgi.Send) -> None:
+        request = requests.of(scope)
+        if request.method not in ("GET", "HEAD"):
+            raise resources.not_allowed()
+        await self._handle(request, send)
+
+
+def _metrics(counted: metrics.Metrics) -> Endpoint:
+    async def handle(request: Request, send: asgi.Send) -> None:
+        counted.flush()
+        await responses.send_bytes(request, send, 200, counted.render().encode(), metrics.CONTENT_TYPE)
+
+    return handle
+
+
+async def _index(request: Request, send: asgi.Send) -> None:
+    """`/`: what there is. Every other path that nobody serves is not found."""
+    if request.info.path != "/":
+        raise discovery.not_found()
+    paths = ["/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"]
+    await responses.send_object(request, send, 200, {"paths": paths})

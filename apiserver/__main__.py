@@ -1,0 +1,26 @@
+"""`mini-apiserver`: reads the flags and becomes the supervisor of the workers.
+
+Whatever is wrong with the flags, the files or the port is said in one line, and the exit code is not zero.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from apiserver import config, supervisor
+
+
+def main() -> int:
+    arguments = sys.argv[1:]
+    try:
+        return supervisor.Supervisor(config.parse(arguments), arguments).run()
+    except config.ConfigError as error:
+        sys.stderr.write(f"mini-apiserver: {error}\n")
+        return 2
+    except supervisor.PortTaken as error:
+        sys.stderr.write(f"mini-apiserver: {error}\n")
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""Reading request bodies, with a bound, and the options that come in them or in the query (A7)."""
+
+from __future__ import annotations
+
+from apimachinery import codec, errors
+from apimachinery.objects import Object
+from apiserver import negotiation
+from apiserver.asgi import Receive
+from apiserver.request import Request
+
+# As upstream: twice the largest value that etcd takes by default
+MAX_BODY_BYTES = 3 * 1024 * 1024
+
+
+async def read(request: Request, receive: Receive) -> bytes:
+    """The whole body. Raises RequestEntityTooLarge, as early as the length is known."""
+    announced = request.headers.get(b"content-length", b"")
+    if announced.isdigit() and int(announced) > MAX_BODY_BYTES:
+        raise _too_large()
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    if not message.get("more_body"):
+        return body
+    parts, size = [body], len(body)
+    while message.get("more_body"):
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise errors.BadRequest("unexpected EOF")
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > MAX_BODY_BYTES:
+            raise _too_large()
+    return b"".join(parts)
+
+
+async def read_object(request: Request, receive: Receive) -> Object:
+    """The body as an object of any kind, unchecked: options and reviews. {} for an empty body. Raises BadRequest."""
+    is_yaml = negotiation.body_type(request.header(b"content-type")) == negotiation.YAML
+    body = await read(request, receive)
+    if not body:
+        return {}
+    try:
+        value = codec.decode_yaml(body) if is_yaml else codec.decode_json(body)
+    except codec.CodecError as error:
+        raise errors.BadRequest(f"couldn't get version/kind; json parse error: {error}") from error
+    if not isinstance(value, dict):
+        raise errors.BadRequest("couldn't get version/kind; json parse error: not an object")
+    return value
+
+
+async def read_delete_options(request: Request, receive: Receive) -> Object:
+    """`DeleteOptions` from the body, or from the query when there is no body, as upstream takes them."""
+    options = await read_object(request, receive)
+    if not options:
+        return delete_options_of_query(request)
+    kind = options.get("kind") or "DeleteOptions"
+    if kind != "DeleteOptions":
+        raise errors.BadRequest(
+            f"decoded object cannot be converted to DeleteOptions: {options.get('apiVersion', '')}, Kind={kind}"
+        )
+    return options
+
+
+def delete_options_of_query(request: Request) -> Object:
+    options: Object = {}
+    if request.option("gracePeriodSeconds"):
+        text = request.option("gracePeriodSeconds")
+        try:
+            options["gracePeriodSeconds"] = int(text)
+        except ValueError as error:
+            raise errors.BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax') from error
+    if request.option("propagationPolicy"):
+        options["propagationPolicy"] = request.option("propagationPolicy")
+    if request.option("orphanDependents"):
+        options["orphanDependents"] = request.flag("orphanDependents")
+    if request.query.get("dryRun"):
+        options["dryRun"] = request.query["dryRun"]
+    return options
+
+
+def _too_large() -> errors.RequestEntityTooLarge:
+    return errors.RequestEntityTooLarge(f"Request entity too large: limit is {MAX_BODY_BYTES}")

@@ -1,0 +1,115 @@
+"""From stored bytes to response bodies: objects, lists, events, and the forms that clients ask for instead.
+
+An object and a list of plain objects are put together from bytes that were encoded when they were stored; only a Table or
+partial metadata has to decode them. Nothing here waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from apimachinery.objects import Object
+from apiserver.negotiation import Representation
+from apiserver.registry.options import ListResult
+from apiserver.scheme.resources import Resource
+from apiserver.storage.types import Stored
+
+_META = "meta.k8s.io"
+
+
+class Renderer:
+    """How one request's objects are written: the collection's row, the form, the time that ages are counted to."""
+
+    def __init__(self, row: Resource, form: Representation, include: str, now: Callable[[], datetime]) -> None:
+        self._row = row
+        self._form = form
+        self._include = include or "Metadata"
+        self._now = now
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether objects go out as they are stored."""
+        return not self._form.transform
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Equal keys write equal bytes for an event of one collection."""
+        return (self._form.transform, self._form.version, self._include)
+
+    def object(self, stored: Stored) -> bytes:
+        if self.is_plain:
+            return stored.encoded
+        return orjson.dumps(self._transformed([stored.object], str(stored.revision), single=True))
+
+    def list(self, result: ListResult) -> bytes:
+        metadata: Object = {"resourceVersion": str(result.revision)}
+        if result.continue_token:
+            metadata["continue"] = result.continue_token
+        if result.remaining is not None:
+            metadata["remainingItemCount"] = result.remaining
+        if self.is_plain:
+            return list_bytes(self._row, metadata, [stored.encoded for stored in result.items])
+        return orjson.dumps(self._transformed([stored.object for stored in result.items], "", metadata))
+
+    def event_object(self, stored: Stored, *, with_columns: bool) -> bytes:
+        """The object of a watch event. Only a stream's first Table has column definitions, as upstream sends it."""
+        if self.is_plain:
+            return stored.encoded
+        body = self._transformed([stored.object], str(stored.revision), single=True)
+        if self._form.transform == "Table" and not with_columns:
+            body["columnDefinitions"] = None
+        return orjson.dumps(body)
+
+    def _transformed(
+        self, items: Sequence[Object], version: str, metadata: Object | None = None, *, single: bool = False
+    ) -> Object:
+        api_version = f"{_META}/{self._form.version}"
+        if self._form.transform == "Table":
+            return self._table(items, api_version, metadata or {"resourceVersion": version})
+        partial = [_partial(item, api_version) for item in items]
+        if single:
+            return partial[0]
+        return {
+            "kind": "PartialObjectMetadataList",
+            "apiVersion": api_version,
+            "metadata": metadata,
+            "items": partial,
+        }
+
+    def _table(self, items: Sequence[Object], api_version: str, metadata: Object) -> Object:
+        from apiserver.scheme import table_view
+
+        columns = table_view.columns(self._row)
+        now = self._now()
+        rows = [
+            {"cells": table_view.cells(columns, item, now), "object": self._included(item, api_version)}
+            for item in items
+        ]
+        if self._include == "None":
+            for row in rows:
+                del row["object"]
+        return {
+            "kind": "Table",
+            "apiVersion": api_version,
+            "metadata": metadata,
+            "columnDefinitions": table_view.definitions(columns),
+            "rows": rows,
+        }
+
+    def _included(self, item: Object, api_version: str) -> Any:
+        return item if self._include == "Object" else _partial(item, api_version)
+
+
+def list_bytes(row: Resource, metadata: Object, items: list[bytes]) -> bytes:
+    """A list of encoded objects: one join."""
+    api_version = f"{row.group}/{row.version}" if row.group else row.version
+    head = orjson.dumps({"kind": row.list_kind, "apiVersion": api_version, "metadata": metadata})
+    return b"".join((head[:-1], b',"items":[', b",".join(items), b"]}"))
+
+
+def _partial(item: Object, api_version: str) -> Object:
+    return {"kind": "PartialObjectMetadata", "apiVersion": api_version, "metadata": item["metadata"]}

@@ -1,0 +1,235 @@
+"""The generic resource path (A3): one endpoint for every collection, by the resource table.
+
+A request's verb picks a method here; the row says whether the collection has that verb. What is not stored (reviews, logs,
+connections to nodes) is handed to its own handler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+import orjson
+
+from apimachinery import errors
+from apimachinery.objects import Object
+from apiserver import negotiation, responses
+from apiserver import request as requests
+from apiserver.asgi import Receive, Scope, Send
+from apiserver.handlers import bodies
+from apiserver.handlers.discovery import Discovery, not_found
+from apiserver.handlers.rendering import Renderer
+from apiserver.handlers.watch import Watches
+from apiserver.registry.call import Call
+from apiserver.registry.options import ListOptions
+from apiserver.registry.registry import Registry
+from apiserver.request import Request
+from apiserver.scheme.resources import Resource
+from apiserver.scheme.scheme import Scheme
+from apiserver.storage.types import Stored
+
+PATCH_TYPES = (
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+)
+
+Special = Callable[[Request, Call, Receive, Send], Awaitable[None]]
+"""A handler of what is not stored; found by (group, resource, subresource)."""
+
+
+class Resources:
+    """Everything under `/api` and `/apis`."""
+
+    def __init__(
+        self,
+        scheme: Scheme,
+        registry: Registry,
+        discovery: Discovery,
+        watches: Watches,
+        special: dict[tuple[str, str, str], Special],
+        now: Callable[[], datetime],
+    ) -> None:
+        self._scheme = scheme
+        self._registry = registry
+        self._discovery = discovery
+        self._watches = watches
+        self._special = special
+        self._now = now
+        self._verbs: dict[str, Special] = {
+            "get": self._get,
+            "list": self._list,
+            "watch": self._watch,
+            "create": self._create,
+            "update": self._update,
+            "patch": self._patch,
+            "delete": self._delete,
+            "deletecollection": self._delete_collection,
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = requests.of(scope)
+        if not request.info.is_resource:
+            await self._discover(request, send)
+            return
+        call = self._call(request)
+        special = self._special.get((call.resource.group, call.resource.resource, call.subresource))
+        handler = special or self._verbs.get(call.verb)
+        if handler is None:
+            raise not_allowed()
+        await handler(request, call, receive, send)
+
+    async def _discover(self, request: Request, send: Send) -> None:
+        if request.method not in ("GET", "HEAD"):
+            raise not_allowed()
+        match [part for part in request.info.path.split("/") if part]:
+            case ["api"] | ["apis"]:
+                await self._discovery.roots(request, send)
+            case ["api", version]:
+                await self._discovery.version(request, send, "", version)
+            case ["apis", group]:
+                await self._discovery.group(request, send, group)
+            case ["apis", group, version]:
+                await self._discovery.version(request, send, group, version)
+            case _:
+                raise not_found()
+
+    def _call(self, request: Request) -> Call:
+        """The request as the registry takes it. Raises NotFound and MethodNotAllowed."""
+        info = request.info
+        row = self._scheme.find(info.group, info.version, info.resource)
+        if row is None:
+            raise not_found()
+        namespace = info.namespace if row.namespaced else ""
+        if not row.namespaced and info.namespace and info.resource != "namespaces":
+            raise not_found()
+        if row.namespaced and not namespace and (info.name and info.verb not in ("list", "watch")):
+            raise not_found()
+        self._check_verb(row, info.verb, info.subresource)
+        request.routed = True
+        call = Call(request.user, row, info.verb, namespace, info.name, info.subresource, warnings=request.warnings)
+        call.audit_annotations = request.audit_annotations
+        call.traceparent = request.traceparent
+        if request.query:
+            _read_options(request, call)
+        return call
+
+    def _check_verb(self, row: Resource, verb: str, subresource: str) -> None:
+        if not subresource:
+            allowed = row.verbs
+        else:
+            sub = row.subresource(subresource)
+            if sub is None:
+                raise not_found()
+            allowed = sub.verbs
+        if verb not in allowed:
+            raise not_allowed()
+
+    async def _get(self, request: Request, call: Call, receive: Receive, send: Send) -> None:
+        renderer = self._renderer(request, call)
+        stored = await self._registry.get(call, resource_version=request.option("resourceVersion") or None)
+        await self._send(request, send, 200, renderer.object(stored))
+
+    async def _list(self, request: Request, call: Call, receive: Receive, send: Send) -> None:
+        renderer = self._renderer(request, call)
+        result = await self._registry.list(call, ListOptions.from_query(request.first_values()))
+        await self._send(request, send, 200, renderer.list(result))
+
+    async def _watch(self, request: Request, call: Call, receive: Receive, send: Send) -> None:
+        options = ListOptions.from_query(request.first_values())
+        await self._watches.serve(request, call, options, self._renderer(request, call), send)
+
+    async def _create(self, request: Request, call: Call, receive: Receive, send: Send) -> None:
+        renderer = self._renderer(request, call)
+        obj = await self._decode(request, call, receive)
+        stored = await self._registry.create(call, obj)
+        await self._send(request, send, 201, renderer.object(stored))
+
+    async def _update(self, request: Request, call: Call, receive: Receive, send: Send) -> None:
+        renderer = self._renderer(request, call)
+        obj = await self._decode(request, call, receive)
+        stored, created = await self._registry.update(call, obj)
+        await self._send(request, send, 201 if created else 200, renderer.object(stored))
+
+    async def _patch(self, request: Request, call: Call, receive: Receive, send: Send) -> None:
+        renderer = self._renderer(request, call)
+        patch_type = request.header(b"content-type").partition(";")[0].strip()
+        if patch_type not in PATCH_TYPES:
+            raise negotiation.unsupported(list(PATCH_TYPES))
+        body = await bodies.read(request, receive)
+        stored = await self._registry.patch(call, patch_type, body)
+        await self._send(request, send, 200, renderer.object(stored))
+
+    async def _delete(self, request: Request, call: Call, receive: Receive, send: Send) -> None:
+        renderer = self._renderer(request, call)
+        options = await bodies.read_delete_options(request, receive)
+        call.dry_run = call.dry_run or bool(options.get("dryRun"))
+        stored, gone = await self._registry.delete(call, options)
+        if stored is not None and (not gone or self._registry.returns_deleted(call.resource)):
+            await self._send(request, send, 200, renderer.object(stored))
+        else:
+            await responses.send_object(request, send, 200, _deleted(call, stored))
+
+    async def _delete_collection(self, request: Request, call: Call, receive: Receive, send: Send) -> None:
+        renderer = self._renderer(request, call)
+        options = await bodies.read_delete_options(request, receive)
+        call.dry_run = call.dry_run or bool(options.get("dryRun"))
+        listed = ListOptions.from_query(request.first_values())
+        result = await self._registry.delete_collection(call, options, listed)
+        await self._send(request, send, 200, renderer.list(result))
+
+    async def _decode(self, request: Request, call: Call, receive: Receive) -> Object:
+        media_type = negotiation.body_type(request.header(b"content-type"))
+        body = await bodies.read(request, receive)
+        sub = call.resource.subresource(call.subresource) if call.subresource else None
+        expected = sub.kind if sub is not None else None
+        return self._registry.decode(call, body, yaml=media_type == negotiation.YAML, expected=expected)
+
+    def _renderer(self, request: Request, call: Call) -> Renderer:
+        form = negotiation.accept(request.header(b"accept"))
+        return Renderer(call.resource, form, request.option("includeObject") if request.query else "", self._now)
+
+    async def _send(self, request: Request, send: Send, code: int, body: bytes) -> None:
+        await responses.send_json(request, send, code, body)
+
+
+def not_allowed() -> errors.MethodNotAllowed:
+    return errors.MethodNotAllowed("the server does not allow this method on the requested resource")
+
+
+def _read_options(request: Request, call: Call) -> None:
+    """The options that every write may have. Raises BadRequest and Invalid for values that mean nothing."""
+    dry_run = request.query.get("dryRun", [])
+    if dry_run:
+        if dry_run != ["All"]:
+            raise errors.invalid(
+                "meta.k8s.io",
+                "CreateOptions" if call.verb == "create" else "UpdateOptions",
+                "",
+                [
+                    errors.Cause(
+                        "FieldValueNotSupported",
+                        f'Unsupported value: {orjson.dumps(dry_run).decode()}: supported values: "All"',
+                        "dryRun",
+                    )
+                ],
+            )
+        call.dry_run = True
+    call.field_manager = request.option("fieldManager")
+    validation = request.option("fieldValidation", "Warn") or "Warn"
+    if validation not in ("Ignore", "Warn", "Strict"):
+        raise errors.BadRequest(
+            f'fieldValidation: Unsupported value: "{validation}": supported values: "Ignore", "Strict", "Warn"'
+        )
+    call.field_validation = validation
+
+
+def _deleted(call: Call, stored: Stored | None) -> Object:
+    """The Status that a deletion answers with."""
+    details: Object = {"name": call.name, "kind": call.resource.resource}
+    if call.resource.group:
+        details["group"] = call.resource.group
+    if stored is not None:
+        details["uid"] = stored.object["metadata"].get("uid", "")
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}

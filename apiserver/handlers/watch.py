@@ -1,0 +1,166 @@
+"""Watches (A10): changes framed once and written straight to each client's transport.
+
+An ASGI `send` a watcher and event would cost more than half of the work, so after the response's head chunks go to the
+transport itself, and the handler only waits for the end: the client gone, the time over, the registry's word, or the
+server stopping.
+Guarantees: events reach a client in order and none is left out; a client that does not read is dropped once
+`MAX_BUFFERED_BYTES` wait for it, so that no watcher can fill the memory. What was there at the start does not count
+towards that bound, but is written only as fast as the client reads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from typing import Any
+
+import orjson
+
+from apimachinery import errors
+from apiserver import responses
+from apiserver.asgi import Send
+from apiserver.handlers.rendering import Renderer
+from apiserver.registry.call import Call
+from apiserver.registry.options import ListOptions
+from apiserver.registry.registry import Registry
+from apiserver.registry.watching import WatchEvent
+from apiserver.request import Request
+from apiserver.server import Connection
+
+# A second of a very busy cluster; a client further behind is served better by listing again
+MAX_BUFFERED_BYTES = 4 * 1024 * 1024
+# What is handed to the transport at a time while a client catches up
+_SLICE_BYTES = 256 * 1024
+
+_END = {"type": "http.response.body", "body": b"", "more_body": False}
+
+
+class Framer:
+    """Turns events into chunks of the HTTP response; the chunk of the newest event is kept for the next watcher."""
+
+    def __init__(self) -> None:
+        self._event: WatchEvent | None = None
+        self._chunks: dict[tuple[Any, ...], bytes] = {}
+
+    def frame(self, event: WatchEvent, renderer: Renderer, *, first: bool) -> bytes:
+        if event != self._event:
+            self._event = event
+            self._chunks = {}
+        key = (renderer.key, first and not renderer.is_plain)
+        chunk = self._chunks.get(key)
+        if chunk is None:
+            body = renderer.event_object(event.stored, with_columns=first)
+            chunk = self._chunks[key] = chunk_of(event.type, body)
+        return chunk
+
+
+def chunk_of(kind: str, body: bytes) -> bytes:
+    """One event as a line in a chunk of its own."""
+    line = b'{"type":"%b","object":%b}\n' % (kind.encode(), body)
+    return b"%x\r\n%b\r\n" % (len(line), line)
+
+
+class Stream:
+    """One watcher: chunks in, bytes on the wire."""
+
+    def __init__(self, connection: Connection, framer: Framer, renderer: Renderer) -> None:
+        self._connection = connection
+        self._framer = framer
+        self._renderer = renderer
+        self._first = True
+        self._started = False
+        self._waiting: deque[bytes] = deque()
+        self._waiting_bytes = 0
+        self._initial_bytes = 0
+        self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def deliver(self, event: WatchEvent) -> None:
+        """Takes the next event; never waits."""
+        self.write(self._framer.frame(event, self._renderer, first=self._first))
+        self._first = False
+
+    def write(self, chunk: bytes) -> None:
+        if self._done.done():
+            return
+        if not self._started or self._waiting:
+            self._waiting.append(chunk)
+            self._waiting_bytes += len(chunk)
+            if self._started and self._waiting_bytes > MAX_BUFFERED_BYTES + self._initial_bytes:
+                self._drop()
+            return
+        transport = self._connection.transport
+        transport.write(chunk)
+        if transport.get_write_buffer_size() > MAX_BUFFERED_BYTES:
+            self._drop()
+
+    def fail(self, error: errors.APIError) -> None:
+        """Ends the stream with an ERROR event."""
+        self.write(chunk_of("ERROR", orjson.dumps(error.to_status())))
+        self.end()
+
+    def end(self) -> None:
+        if not self._done.done():
+            self._done.set_result(None)
+
+    async def run(self, timeout_seconds: float) -> None:
+        """Writes what has gathered, then waits for the end."""
+        self._started = True
+        self._initial_bytes = self._waiting_bytes
+        self._connection.on_end(self.end)
+        timer = asyncio.get_running_loop().call_later(timeout_seconds, self.end)
+        try:
+            await self._catch_up()
+            await self._done
+        finally:
+            timer.cancel()
+            self._connection.on_end(None)
+
+    async def _catch_up(self) -> None:
+        while self._waiting and not self._connection.lost:
+            size, parts = 0, []
+            while self._waiting and size < _SLICE_BYTES:
+                parts.append(self._waiting.popleft())
+                size += len(parts[-1])
+            self._waiting_bytes -= size
+            self._connection.transport.write(b"".join(parts))
+            await self._connection.drained()
+
+    def _drop(self) -> None:
+        self._connection.transport.abort()
+        self.end()
+
+
+class Watches:
+    """Serves every watch of a worker."""
+
+    def __init__(self, registry: Registry, least_seconds: float) -> None:
+        self._registry = registry
+        self._framer = Framer()
+        self._least_seconds = least_seconds
+
+    async def serve(self, request: Request, call: Call, options: ListOptions, renderer: Renderer, send: Send) -> None:
+        if request.connection is None:
+            raise errors.InternalError("Internal error occurred: a watch needs a connection of its own")
+        stream = Stream(request.connection, self._framer, renderer)
+        try:
+            subscription = await self._registry.watch(call, options, stream.deliver, on_close=stream.fail)
+        except errors.Gone as error:
+            # As upstream: the stream begins, and its only event says why it ends
+            await responses.begin_stream(request, send, 200, "application/json")
+            stream.fail(error)
+            await stream.run(0.0)
+            await send(_END)
+            return
+        try:
+            await responses.begin_stream(request, send, 200, "application/json")
+            await stream.run(self._seconds(options))
+        finally:
+            subscription.close()
+        await send(_END)
+
+    def _seconds(self, options: ListOptions) -> float:
+        if options.timeout_seconds:
+            return float(options.timeout_seconds)
+        # Spread, so that watches that began together do not end together
+        return self._least_seconds * (1 + random.random())

@@ -1,0 +1,81 @@
+"""Content negotiation: which form a response takes, and which forms a body may have (A7).
+
+The answer to an `Accept` header depends on nothing else, so it is worked out once a distinct header and kept.
+Only JSON and YAML are served: clients that prefer protobuf name JSON as their second choice, as client-go does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from apimachinery import errors
+
+JSON = "application/json"
+YAML = "application/yaml"
+_SERVED = {JSON: JSON, "text/json": JSON, YAML: YAML, "text/yaml": YAML, "application/*": JSON, "*/*": JSON}
+_META_GROUP = "meta.k8s.io"
+_TRANSFORMS = frozenset({"Table", "PartialObjectMetadata", "PartialObjectMetadataList"})
+
+
+@dataclass(frozen=True, slots=True)
+class Representation:
+    """How a response is written. `transform` is "" for the object itself, or a kind of meta.k8s.io at `version`."""
+
+    media_type: str = JSON
+    transform: str = ""
+    version: str = "v1"
+    stream: bool = False
+
+
+AS_JSON = Representation()
+
+
+@lru_cache(maxsize=512)
+def accept(header: str) -> Representation:
+    """The best form that the client takes. Raises NotAcceptable when it takes none of ours."""
+    if not header:
+        return AS_JSON
+    for media_type, parameters in _by_preference(header):
+        served = _SERVED.get(media_type)
+        if served is None:
+            continue
+        transform = parameters.get("as", "")
+        if not transform:
+            return Representation(served, stream=parameters.get("stream") == "watch")
+        version = parameters.get("v", "v1")
+        if transform in _TRANSFORMS and parameters.get("g") == _META_GROUP and version in ("v1", "v1beta1"):
+            return Representation(served, transform, version, parameters.get("stream") == "watch")
+    raise errors.NotAcceptable(f"only the following media types are accepted: {JSON}, {YAML}")
+
+
+def body_type(header: str) -> str:
+    """JSON or YAML, by a request's Content-Type; no header means JSON. Raises UnsupportedMediaType."""
+    media_type = header.partition(";")[0].strip().lower()
+    if media_type in ("", JSON, "text/json"):
+        return JSON
+    if media_type in (YAML, "text/yaml", "application/x-yaml"):
+        return YAML
+    raise unsupported([JSON, YAML])
+
+
+def unsupported(accepted: list[str]) -> errors.UnsupportedMediaType:
+    return errors.UnsupportedMediaType(
+        "the body of the request was in an unknown format - accepted media types include: " + ", ".join(accepted)
+    )
+
+
+def _by_preference(header: str) -> list[tuple[str, dict[str, str]]]:
+    """The media ranges of an Accept header with their parameters, by falling `q`, then as written."""
+    ranges: list[tuple[float, str, dict[str, str]]] = []
+    for part in header.split(","):
+        media_type, *parameters = (piece.strip() for piece in part.split(";"))
+        values = dict(parameter.partition("=")[::2] for parameter in parameters)
+        try:
+            quality = float(values.pop("q", "1"))
+        except ValueError:
+            quality = 1.0
+        if quality > 0:
+            ranges.append((quality, media_type.lower(), values))
+    ranges.sort(key=lambda item: -item[0])
+    return [(media_type, values) for _, media_type, values in ranges]

@@ -1,0 +1,109 @@
+"""Writing responses: bytes out, one place for headers, Warning headers, gzip and Status objects.
+
+Guarantees: one `send` for the head and one for the body; large bodies are compressed off the loop when the client asks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+
+import orjson
+
+from apimachinery import errors
+from apiserver import negotiation
+from apiserver.asgi import Send
+from apiserver.request import Request
+
+Headers = list[tuple[bytes, bytes]]
+
+# As upstream: smaller bodies cost more to compress than to send
+GZIP_FROM_BYTES = 128 * 1024
+_GZIP_LEVEL = 1
+
+_CONTENT_TYPE = b"content-type"
+_CONTENT_LENGTH = b"content-length"
+_NO_STORE = (b"cache-control", b"no-cache, private")
+_JSON = (_CONTENT_TYPE, b"application/json")
+TEXT = "text/plain; charset=utf-8"
+
+
+async def send_json(request: Request, send: Send, code: int, body: bytes, headers: Headers | None = None) -> None:
+    """Sends encoded JSON; as YAML, indented or compressed where the client asked for that."""
+    representation = negotiation.accept(request.header(b"accept"))
+    if representation.media_type == negotiation.YAML:
+        await send_bytes(request, send, code, _as_yaml(body), negotiation.YAML, headers)
+        return
+    if request.query and request.flag("pretty"):
+        body = orjson.dumps(orjson.loads(body), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    await send_bytes(request, send, code, body, negotiation.JSON, headers)
+
+
+async def send_object(request: Request, send: Send, code: int, obj: object, headers: Headers | None = None) -> None:
+    await send_json(request, send, code, orjson.dumps(obj), headers)
+
+
+async def send_text(request: Request, send: Send, code: int, text: str, headers: Headers | None = None) -> None:
+    await send_bytes(request, send, code, text.encode(), TEXT, headers)
+
+
+async def send_bytes(
+    request: Request, send: Send, code: int, body: bytes, content_type: str, headers: Headers | None = None
+) -> None:
+    """Sends a whole body, compressed where it pays and the client takes it."""
+    if len(body) >= GZIP_FROM_BYTES and b"gzip" in request.headers.get(b"accept-encoding", b""):
+        body = await asyncio.to_thread(gzip.compress, body, _GZIP_LEVEL, mtime=0)
+        headers = [*(headers or ()), (b"content-encoding", b"gzip"), (b"vary", b"Accept-Encoding")]
+    await send_raw(request, send, code, body, content_type, headers)
+
+
+async def send_raw(
+    request: Request, send: Send, code: int, body: bytes, content_type: str, headers: Headers | None = None
+) -> None:
+    """Sends a body as it is, with its length."""
+    head: Headers = [(b"audit-id", request.id.encode()), _NO_STORE]
+    head.append(_JSON if content_type == negotiation.JSON else (_CONTENT_TYPE, content_type.encode()))
+    if request.warnings:
+        head += warning_headers(request.warnings)
+    if headers:
+        head += headers
+    head.append((_CONTENT_LENGTH, b"%d" % len(body)))
+    await send({"type": "http.response.start", "status": code, "headers": head})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def send_error(request: Request, send: Send, error: errors.APIError) -> None:
+    """Sends an error as its Status, whatever form the client asked for: JSON is what every client reads."""
+    headers: Headers = [(b"x-content-type-options", b"nosniff")]
+    if error.retry_after_seconds is not None:
+        headers.append((b"retry-after", b"%d" % error.retry_after_seconds))
+    body = orjson.dumps(error.to_status())
+    await send_bytes(request, send, error.status_code, body, negotiation.JSON, headers)
+
+
+async def begin_stream(request: Request, send: Send, code: int, content_type: str) -> None:
+    """Sends the head of a chunked response."""
+    headers: Headers = [
+        (b"audit-id", request.id.encode()),
+        _NO_STORE,
+        (_CONTENT_TYPE, content_type.encode()),
+        (b"transfer-encoding", b"chunked"),
+        *warning_headers(request.warnings),
+    ]
+    await send({"type": "http.response.start", "status": code, "headers": headers})
+
+
+def warning_headers(warnings: list[str]) -> Headers:
+    """`Warning: 299 - "text"`, one a distinct warning; control characters and quotes are made safe."""
+    headers: Headers = []
+    for text in dict.fromkeys(warnings):
+        printable = "".join(char if char.isprintable() else " " for char in text)
+        escaped = printable.replace("\\", "\\\\").replace('"', '\\"')
+        headers.append((b"warning", f'299 - "{escaped}"'.encode()))
+    return headers
+
+
+def _as_yaml(body: bytes) -> bytes:
+    import yaml  # only the few clients that ask for YAML pay for the import
+
+    return yaml.dump(orjson.loads(body), Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True).encode()

@@ -1,0 +1,125 @@
+"""The HTTP/1.1 connection: uvicorn's httptools protocol, which also shows who is at the other end.
+
+Why a subclass: ASGI has no place for a client's certificate (A4), for writing prepared chunks straight to the transport
+(watches, A10) or for handing the socket over after an upgrade (exec, attach, port-forward). `Connection`, which every
+request finds in its scope's state, gives all three.
+Guarantees: a connection that was taken over is never touched by uvicorn again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import ssl
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from apiserver.registry.call import User
+
+
+class Connection:
+    """The transport of one client, and its certificate if it showed one (TLS has verified it by then)."""
+
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        drain: Callable[[], Awaitable[None]],
+        take_over: Callable[[asyncio.BaseProtocol], bytes],
+    ) -> None:
+        self.transport = transport
+        self._drain = drain
+        self._take_over = take_over
+        self.subject: dict[str, list[str]] = {}
+        self.fingerprint = ""
+        self.expires_at: float | None = None
+        self.user: User | None = None  # whom the certificate names, once it was read (A4)
+        self._on_end: Callable[[], None] | None = None
+        tls: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
+        certificate: dict[str, Any] | None = tls.getpeercert() if tls is not None else None
+        if tls is not None and certificate:
+            for parts in certificate.get("subject", ()):
+                for name, value in parts:
+                    self.subject.setdefault(name, []).append(value)
+            self.fingerprint = hashlib.sha256(tls.getpeercert(binary_form=True) or b"").hexdigest()
+            self.expires_at = ssl.cert_time_to_seconds(certificate["notAfter"])
+
+    @property
+    def certified(self) -> bool:
+        """Whether there is a client certificate that is still in date."""
+        return self.expires_at is not None and time.time() < self.expires_at
+
+    @property
+    def lost(self) -> bool:
+        return self.transport.is_closing()
+
+    def on_end(self, callback: Callable[[], None] | None) -> None:
+        """Whom to tell, once, when the client has gone or the server is stopping; None: nobody any more."""
+        self._on_end = callback
+        if callback is not None and self.lost:
+            callback()
+
+    def end(self) -> None:
+        if self._on_end is not None:
+            self._on_end()
+
+    async def drained(self) -> None:
+        """Waits until the client has taken most of what was written to it."""
+        await self._drain()
+
+    def take_over(self, protocol: asyncio.BaseProtocol) -> bytes:
+        """Gives the transport to `protocol` for good; returns the bytes that came after the request's head."""
+        return self._take_over(protocol)
+
+
+class Protocol(HttpToolsProtocol):
+    """Adds `connection` to each request's state and leaves upgrades to the handler of the request."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
+        self.connection = Connection(transport, self._drained, self._hand_over)
+        self.app_state = {**self.app_state, "connection": self.connection}
+        self._after_upgrade = bytearray()
+        self._upgraded = False
+        super().connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        if self._upgraded:
+            self._after_upgrade += data
+            return
+        self._unset_keepalive_if_required()
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            # Whatever follows the head belongs to the upgraded protocol: kept until the handler takes the transport
+            self._upgraded = True
+            self._after_upgrade += data[upgrade.args[0] :]
+            self.flow.pause_reading()
+        except httptools.HttpParserError:
+            self.send_400_response("Invalid HTTP request received.")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self.connection.end()
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        self.connection.end()
+
+    def _should_upgrade(self) -> bool:
+        return False
+
+    async def _drained(self) -> None:
+        if self.flow.write_paused:
+            await self.flow.drain()
+
+    def _hand_over(self, protocol: asyncio.BaseProtocol) -> bytes:
+        self.connections.discard(self)
+        cycle = self.cycle
+        cycle.response_started = cycle.response_complete = True
+        cycle.keep_alive = False
+        self.transport.set_protocol(protocol)
+        self.flow.resume_reading()
+        return bytes(self._after_upgrade)

@@ -1,0 +1,194 @@
+"""The parent process: takes the port, starts the workers, starts a dead one again, passes the end on.
+
+Guarantees: a worker that dies is replaced at once (slower and slower if it keeps dying at birth); a SIGTERM reaches
+every worker, and those that have not stopped in time are killed; workers end when the parent is gone, because each holds
+the reading end of a pipe that only the parent can write to.
+Does nothing else and imports nothing heavy, so that hardly anything in it can fail.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from types import FrameType
+
+from apiserver.config import Config
+
+# What a worker exits with when trying again cannot help (sysexits.h: EX_CONFIG)
+EXIT_CONFIG = 78
+# Longer than a worker's own graceful shutdown takes
+_STOP_SECONDS = 20.0
+# A worker that lived this long was well; one that did not is restarted with a growing delay
+_HEALTHY_SECONDS = 10.0
+_FIRST_DELAY_SECONDS = 0.1
+_LAST_DELAY_SECONDS = 5.0
+
+
+class PortTaken(Exception):
+    """The port cannot be had; the message says which and why."""
+
+
+class Worker:
+    """One place among the workers, and the process that holds it now."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.process: subprocess.Popen[bytes] | None = None
+        self.start_at = 0.0
+        self._started_at = 0.0
+        self._delay_seconds = 0.0
+
+    def start(self, command: list[str], descriptors: tuple[int, ...]) -> None:
+        self._started_at = time.monotonic()
+        self.process = subprocess.Popen(command, pass_fds=descriptors, stdin=subprocess.DEVNULL)
+
+    def bury(self) -> None:
+        """Forgets the dead process and decides when the next is due."""
+        now = time.monotonic()
+        lived_well = now - self._started_at > _HEALTHY_SECONDS
+        self._delay_seconds = _FIRST_DELAY_SECONDS if lived_well else max(_FIRST_DELAY_SECONDS, self._delay_seconds * 2)
+        self._delay_seconds = min(self._delay_seconds, _LAST_DELAY_SECONDS)
+        self.start_at = now + self._delay_seconds
+        self.process = None
+
+
+class Supervisor:
+    """Runs the workers of one apiserver."""
+
+    def __init__(self, config: Config, arguments: list[str]) -> None:
+        self._config = config
+        self._arguments = arguments
+        self._workers = [Worker(index) for index in range(config.workers)]
+        self._stopping = False
+
+    def run(self) -> int:
+        """Runs until told to stop, or until a worker says that it never can run. Returns the exit code."""
+        with ExitStack() as stack:
+            reserved = stack.enter_context(reserve(self._config.bind_address, self._config.secure_port))
+            port = reserved.getsockname()[1]
+            alive_read, alive_write = os.pipe()
+            stack.callback(os.close, alive_write)
+            shared = stack.enter_context(tempfile.TemporaryFile())  # the workers' metrics (apiserver.metrics)
+            woken = self._listen_for_signals(stack)
+            _say(f"serving https://{self._config.bind_address}:{port} with {self._config.workers} worker(s)")
+            code = 0
+            while not self._stopping and not code:
+                self._start_due(port, alive_read, shared.fileno())
+                select.select([woken], [], [], self._seconds_until_due())
+                _drain(woken)
+                code = self._reap()
+            self._stop_workers()
+            return code
+
+    def _listen_for_signals(self, stack: ExitStack) -> socket.socket:
+        """A socket that becomes readable at every signal, so that `select` cannot miss one."""
+        woken, waker = socket.socketpair()
+        stack.enter_context(woken)
+        stack.enter_context(waker)
+        woken.setblocking(False)
+        waker.setblocking(False)
+        signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
+        stack.callback(signal.set_wakeup_fd, -1)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_stop)
+        signal.signal(signal.SIGCHLD, _on_child)
+        return woken
+
+    def _on_stop(self, number: int, frame: FrameType | None) -> None:
+        self._stopping = True
+
+    def _start_due(self, port: int, alive: int, shared: int) -> None:
+        now = time.monotonic()
+        for worker in self._workers:
+            if worker.process is None and worker.start_at <= now:
+                places = [str(number) for number in (worker.index, port, alive, shared)]
+                command = [sys.executable, "-m", "apiserver.worker", *places, *self._arguments]
+                worker.start(command, (alive, shared))
+
+    def _seconds_until_due(self) -> float | None:
+        due = [worker.start_at for worker in self._workers if worker.process is None]
+        return max(0.0, min(due) - time.monotonic()) if due else None
+
+    def _reap(self) -> int:
+        """Buries the dead. Returns an exit code if one of them says that no other could live."""
+        for worker in self._workers:
+            code = worker.process.poll() if worker.process is not None else None
+            if code is None or worker.process is None:
+                continue
+            if code == EXIT_CONFIG:
+                return 1
+            if not self._stopping:
+                _say(f"worker {worker.index} (pid {worker.process.pid}) ended with {_ending(code)}; starting another")
+            worker.bury()
+        return 0
+
+    def _stop_workers(self) -> None:
+        running = [worker.process for worker in self._workers if worker.process is not None]
+        for process in running:
+            process.terminate()
+        deadline = time.monotonic() + _STOP_SECONDS
+        for process in running:
+            try:
+                process.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def reserve(address: str, port: int) -> socket.socket:
+    """Binds the port for all workers without listening, so that it stays ours. Raises PortTaken.
+
+    Every worker binds it again with SO_REUSEPORT. That option would also let a second apiserver of the same user in,
+    unseen, so first a listener without it proves that the port is free.
+    """
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        if port:
+            with socket.socket(family) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind((address, port))
+                probe.listen(1)
+        return bind_shared(address, port)
+    except OSError as error:
+        raise PortTaken(f"cannot listen on {address}:{port}: {error.strerror}") from error
+
+
+def bind_shared(address: str, port: int) -> socket.socket:
+    """A bound socket that shares its port with its siblings."""
+    sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    try:
+        sock.bind((address, port))
+    except OSError:
+        sock.close()
+        raise
+    return sock
+
+
+def _on_child(number: int, frame: FrameType | None) -> None:
+    """Only its arrival matters: it makes the wake-up socket readable."""
+
+
+def _drain(woken: socket.socket) -> None:
+    try:
+        while woken.recv(4096):
+            pass
+    except BlockingIOError:
+        pass
+
+
+def _ending(code: int) -> str:
+    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"mini-apiserver: {text}\n")
+    sys.stderr.flush()

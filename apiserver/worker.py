@@ -1,0 +1,216 @@
+"""One worker process: the wiring of an apiserver, and its life from the first load of etcd to the last watch.
+
+Started by the supervisor as `python -m apiserver.worker INDEX PORT ALIVE SHARED FLAGS…`: its number, the port that all share, a
+pipe that ends when the supervisor does, the file of the metrics. Ends with `supervisor.EXIT_CONFIG` when another try cannot
+help (a bad certificate, a bad token file).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+import ssl
+import sys
+from collections.abc import AsyncIterator, Sequence
+
+import uvicorn
+
+from apimachinery.clock import Clock, SystemClock
+from apiserver import app, bootstrap, config, metrics, server, supervisor
+from apiserver.admission import chain as admission
+from apiserver.admission import namespace_lifecycle
+from apiserver.authentication import csvfile, tokens, union, x509
+from apiserver.authorization import rbac
+from apiserver.authorization import union as authorizers
+from apiserver.authorization.attributes import Authorizer
+from apiserver.filters import chain
+from apiserver.handlers import discovery, health, openapi, resources, watch
+from apiserver.registry.registry import Registry
+from apiserver.scheme.scheme import Scheme
+from apiserver.storage import types
+from apiserver.storage.store import Store
+
+_log = logging.getLogger("apiserver")
+
+# Longer than the 75 to 90 s that clients keep their idle connections, so that it is never we who close one in use
+_KEEP_ALIVE_SECONDS = 120
+_GRACEFUL_SECONDS = 10
+_BACKLOG = 2048
+_FLUSH_SECONDS = 1.0
+
+
+class Worker:
+    """Everything that one process holds."""
+
+    def __init__(self, settings: config.Config, index: int, shared: int | None) -> None:
+        self._config = settings
+        self._index = index
+        self._clock: Clock = SystemClock()
+        self._metrics = metrics.Metrics(metrics.Slots(shared, settings.workers) if shared is not None else None, index)
+        self._scheme = Scheme.builtin()
+        self._store = Store(settings.etcd_servers, tls=_etcd_tls(settings), prefix=f"{settings.etcd_prefix}/")
+        self._rbac = rbac.RBAC()
+        self._registry = Registry(self._scheme, self._store, self._admission(), self._clock)
+        self._bootstrapped = False
+
+    def application(self) -> app.Application:
+        wiring = chain.Wiring(self._config, self._clock, self._metrics, self._authenticator(), self._authorizer())
+        return app.Application(self._handlers(), wiring)
+
+    @contextlib.asynccontextmanager
+    async def life(self) -> AsyncIterator[None]:
+        """Within it requests can be served. Raises Unavailable when etcd does not answer."""
+        await self._store.start()
+        self._rbac.follow(self._store)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._bootstrap()), group.create_task(self._registry.run())]
+            tasks.append(group.create_task(self._flush()))
+            try:
+                yield
+            finally:
+                for task in tasks:
+                    task.cancel()
+        await self._store.stop()
+
+    async def _bootstrap(self) -> None:
+        """The first worker makes what every cluster has; the others see it come."""
+        if self._index == 0:
+            await bootstrap.Bootstrap(self._registry, self._store, self._clock).run()
+        while self._store.cached("/registry/clusterrolebindings/cluster-admin") is None:
+            await self._clock.sleep(0.05)
+        self._bootstrapped = True
+
+    async def _flush(self) -> None:
+        while True:
+            self._metrics.flush()
+            await self._clock.sleep(_FLUSH_SECONDS)
+
+    def _handlers(self) -> app.Handlers:
+        address = f"{self._config.advertise_address or '127.0.0.1'}:{self._config.secure_port}"
+        generic = resources.Resources(
+            self._scheme,
+            self._registry,
+            discovery.Discovery(self._scheme, address),
+            watch.Watches(self._registry, self._config.min_request_timeout),
+            {},
+            self._clock.now,
+        )
+        return app.Handlers(generic, health.Health(self._checks()), openapi.OpenAPI(self._scheme), self._metrics)
+
+    def _checks(self) -> dict[str, dict[str, health.Check]]:
+        live: dict[str, health.Check] = {"ping": health.ping, "etcd": self._check_etcd}
+        ready = {**live, "informer-sync": self._check_cache, "poststarthook/rbac/bootstrap-roles": self._check_bootstrap}
+        return {"livez": live, "healthz": ready, "readyz": ready}
+
+    async def _check_etcd(self) -> str:
+        try:
+            await self._store.health()
+        except types.StorageError as error:
+            return str(error)
+        return ""
+
+    async def _check_cache(self) -> str:
+        return "" if self._store.ready else "the watch cache is not up to date"
+
+    async def _check_bootstrap(self) -> str:
+        return "" if self._bootstrapped else "not finished"
+
+    def _authenticator(self) -> union.Union:
+        settings, found = self._config, list[union.Authenticator]()
+        if settings.client_ca_file:
+            found.append(x509.X509())
+        if settings.token_auth_file:
+            found.append(tokens.Bearer([tokens.TokenFile(self._users(settings.token_auth_file, "token"))]))
+        if settings.basic_auth_file:
+            found.append(tokens.Basic(self._users(settings.basic_auth_file, "basic")))
+        return union.Union(found, anonymous=settings.anonymous_auth)
+
+    def _users(self, path: str, authenticator: str) -> csvfile.UserFile:
+        users = csvfile.UserFile(path, authenticator, self._clock, named=authenticator == "basic")
+        users.load()
+        return users
+
+    def _authorizer(self) -> Authorizer:
+        modes: dict[str, Authorizer] = {
+            "AlwaysAllow": authorizers.AlwaysAllow(),
+            "AlwaysDeny": authorizers.AlwaysDeny(),
+            "RBAC": self._rbac,
+        }
+        chosen = [modes[mode] for mode in self._config.authorization_mode]
+        return authorizers.Union([authorizers.PrivilegedGroup(), *chosen])
+
+    def _admission(self) -> admission.Chain:
+        enabled = self._config.admission_plugins
+        mutators: list[admission.Mutator] = [namespace_lifecycle.NamespaceLifecycle(self._store)]
+        return admission.Chain([plugin for plugin in mutators if plugin.name in enabled], [])
+
+
+def _etcd_tls(settings: config.Config) -> types.TlsFiles | None:
+    if not settings.etcd_cafile:
+        return None
+    return types.TlsFiles(settings.etcd_cafile, settings.etcd_certfile, settings.etcd_keyfile)
+
+
+def serve(settings: config.Config, index: int, port: int, alive: int, shared: int) -> None:
+    """Runs until a signal, or until the supervisor is gone."""
+    listening = supervisor.bind_shared(settings.bind_address, port)
+    worker = Worker(settings, index, shared)
+    uvicorn_config = uvicorn.Config(
+        worker.application(),  # type: ignore[arg-type]  # uvicorn's types of ASGI are its own
+        loop="uvloop",
+        http=server.Protocol,
+        ws="none",
+        lifespan="off",
+        proxy_headers=False,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=_GRACEFUL_SECONDS,
+        backlog=_BACKLOG,
+        ssl_certfile=settings.tls_cert_file,
+        ssl_keyfile=settings.tls_private_key_file,
+        ssl_ca_certs=settings.client_ca_file or None,
+        ssl_cert_reqs=ssl.CERT_OPTIONAL if settings.client_ca_file else ssl.CERT_NONE,
+    )
+    uvicorn_config.load()
+    serving = uvicorn.Server(uvicorn_config)
+    with asyncio.Runner(loop_factory=uvicorn_config.get_loop_factory()) as runner:
+        runner.run(_run(worker, serving, listening, alive))
+
+
+async def _run(worker: Worker, serving: uvicorn.Server, listening: socket.socket, alive: int) -> None:
+    def orphaned() -> None:
+        asyncio.get_running_loop().remove_reader(alive)
+        serving.should_exit = True
+
+    asyncio.get_running_loop().add_reader(alive, orphaned)
+    async with worker.life():
+        await serving.serve(sockets=[listening])
+
+
+def main(arguments: Sequence[str]) -> int:
+    index, port, alive, shared = (int(number) for number in arguments[:4])
+    settings = config.parse(arguments[4:])
+    _set_up_logging(settings.v)
+    try:
+        serve(settings, index, port, alive, shared)
+    except (config.ConfigError, ssl.SSLError) as error:
+        sys.stderr.write(f"mini-apiserver: {error}\n")
+        return supervisor.EXIT_CONFIG
+    return 0
+
+
+def _set_up_logging(level: int) -> None:
+    logging.basicConfig(
+        level=logging.DEBUG if level >= 4 else logging.INFO,
+        format="%(asctime)s %(levelname).1s %(process)d %(name)s %(message)s",
+    )
+    for chatty in ("asyncio", "uvicorn", "uvicorn.error", "httpx", "hpack"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
