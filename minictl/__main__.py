@@ -1,0 +1,101 @@
+"""minictl: kubectl's words and flags for any Kubernetes API server, and the local cluster of this project.
+
+Finds the command, parses its flags, runs it, and turns whatever it raises into kubectl's words and an exit code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TextIO
+
+from minictl import arguments, commands
+
+INTERRUPTED = 130
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The console script."""
+    words = sys.argv[1:] if argv is None else argv
+    try:
+        code = run(words, sys.stdout, sys.stderr, sys.stdin, os.environ, Path.cwd())
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # whoever read our output has gone (`| head`): nobody is left to tell
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return code
+
+
+def run(argv: list[str], out: TextIO, err: TextIO, stdin: TextIO, environ: Mapping[str, str], cwd: Path) -> int:
+    """One run; the exit code. Errors that nobody expected are raised."""
+    from minictl import failures
+
+    try:
+        return _run(argv, out, err, stdin, environ, cwd)
+    except failures.Exit as end:
+        return end.code
+    except Exception as error:  # the outermost place: expected errors become text, others keep their traceback
+        text = failures.text_of(error)
+        if text is None:
+            raise
+        out.flush()
+        err.write(text)
+        return 1
+
+
+def _run(argv: list[str], out: TextIO, err: TextIO, stdin: TextIO, environ: Mapping[str, str], cwd: Path) -> int:
+    name, words, tail = arguments.split(argv)
+    if name in ("", "help"):
+        return _help(words, tail, out)
+    command = commands.find(name)
+    if command is None:
+        raise arguments.UsageError(f'unknown command "{name}" for "minictl"')
+    target = arguments.load(command)
+    parser = arguments.parser_of(command, target)
+    if {"-h", "--help"} & set(words):
+        out.write(parser.format_help())
+        return 0
+    args = arguments.parse(parser, target, words, tail)
+
+    from minictl.context import Context
+
+    async def inside() -> int:
+        context = Context(args, out, err, stdin, environ, cwd)
+        try:
+            code: int = await target.run(context, args)
+            return code
+        finally:
+            await context.close()
+
+    return asyncio.run(inside())
+
+
+def _help(words: list[str], tail: list[str], out: TextIO) -> int:
+    for name in [word for word in [*words, *tail] if not word.startswith("-")]:
+        command = commands.find(name)
+        if command is None:
+            raise arguments.UsageError(f'unknown command "{name}" for "minictl"')
+        out.write(arguments.parser_of(command, arguments.load(command)).format_help())
+        return 0
+    out.write("minictl controls Kubernetes clusters, and runs one on this machine.\n")
+    group = ""
+    width = max(len(command.name) for command in commands.COMMANDS)
+    for command in commands.COMMANDS:
+        if command.group != group:
+            group = command.group
+            out.write(f"\n{group}:\n")
+        out.write(f"  {command.name:<{width}}  {command.summary}\n")
+    out.write(
+        "\nUsage:\n  minictl COMMAND [flags]\n\nUse 'minictl COMMAND --help' for a command's flags and examples.\n"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
