@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from controllers.context import Context, Runnable
 from controllers.deployment.controller import DeploymentController
 from controllers.garbagecollector.controller import GarbageCollector
+from controllers.job.controller import JobController
 from controllers.namespace.controller import NamespaceController
 from controllers.nodeipam.controller import NodeIPAMController
 from controllers.nodelifecycle.controller import NodeLifecycleController
@@ -29,6 +30,7 @@ class Entry:
 CONTROLLERS: tuple[Entry, ...] = (
     Entry("deployment-controller", DeploymentController),
     Entry("replicaset-controller", ReplicaSetController),
+    Entry("job-controller", JobController),
     Entry("garbage-collector-controller", GarbageCollector),
     Entry("namespace-controller", NamespaceController),
     Entry("node-lifecycle-controller", NodeLifecycleController),
