@@ -27,6 +27,7 @@ def parser() -> argparse.ArgumentParser:
     known.add_argument(
         "--server", metavar="URL", help="the apiserver's URL in the kubeconfigs (default: first --api-host)"
     )
+    known.add_argument("--component-server", metavar="URL", help="the apiserver's URL for all but the admin")
     known.add_argument("--node-server", metavar="URL", help="the apiserver's URL in the kubelets' kubeconfigs")
     known.add_argument("--name", default="armillary", metavar="NAME", help="the cluster's name in the kubeconfigs")
     return known
@@ -41,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             nodes=dict(parse_node(text) for text in options.node),
             etcd_hosts=options.etcd_host,
             server=options.server,
+            component_server=options.component_server,
             node_server=options.node_server,
             name=options.name,
         )

@@ -67,6 +67,7 @@ def make_cluster_pki(
     nodes: dict[str, list[str]],
     etcd_hosts: Iterable[str] = (),
     server: str | None = None,
+    component_server: str | None = None,
     node_server: str | None = None,
     name: str = "armillary",
     now: datetime | None = None,
@@ -74,7 +75,8 @@ def make_cluster_pki(
     """Make or complete the folder.
 
     `api_hosts`, `etcd_hosts` and the nodes' lists are DNS names or addresses, beside the ones always there. `server`
-    is the URL in the kubeconfigs, `node_server` the one in the kubelets' when nodes reach the apiserver elsewhere.
+    is the URL in the kubeconfigs; `component_server` the one of controllers and scheduler, `node_server` the one of the
+    kubelets, where these reach the apiserver elsewhere.
     """
     moment = now or datetime.now(UTC)
     pki = ClusterPki(folder)
@@ -87,13 +89,14 @@ def make_cluster_pki(
     _signing_key(pki)
     for identity in (ADMIN, CONTROLLER_MANAGER, SCHEDULER):
         _client(pki, ca, identity, moment)
-        _kubeconfig(pki, identity, identity.stem, server, name)
+        url = server if identity is ADMIN else component_server or server
+        _kubeconfig(pki, identity, identity.stem, url, name)
     for node, addresses in nodes.items():
         _serving(
             pki, ca, f"kubelet-{node}", f"system:node:{node}", [node, *addresses], moment, groups=("system:nodes",)
         )
         _client(pki, ca, node_identity(node), moment)
-        _kubeconfig(pki, node_identity(node), f"kubelet-{node}", node_server or server, name)
+        _kubeconfig(pki, node_identity(node), f"kubelet-{node}", node_server or component_server or server, name)
     return pki
 
 
