@@ -290,7 +290,7 @@ def containerd_places(settings: Settings, facts: Facts, node: Node) -> container
 
 
 def _hollow_node(settings: Settings, facts: Facts, node: Node) -> _NodeParts:
-    listen = f"unix://{settings.sockets / node.name}.sock"
+    listen = hollow_endpoint(settings, node)
     runtime = _process(
         settings,
         facts,
@@ -301,6 +301,10 @@ def _hollow_node(settings: Settings, facts: Facts, node: Node) -> _NodeParts:
     )
     kubelet = _kubelet(settings, facts, node, listen, {"cgroups": "off"}, after=(runtime.name, "apiserver"))
     return [runtime, kubelet], [], [settings.node_folder(node)]
+
+
+def hollow_endpoint(settings: Settings, node: Node) -> str:
+    return f"unix://{settings.sockets / node.name}.sock"
 
 
 def _kubelet(

@@ -15,16 +15,14 @@ import argparse
 import asyncio
 import contextlib
 import fcntl
-import json
 import logging
 import os
 import signal
-import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
-from minictl.cluster import checks, logs, plan, processes, state
+from minictl.cluster import host, logs, plan, processes, state
 from minictl.cluster.plan import ClusterPlan, Process
 from minictl.cluster.processes import Identity
 from minictl.cluster.state import Running, State
@@ -37,30 +35,18 @@ HEALTH_CHECK_SECONDS = 5.0
 UNHEALTHY_AFTER = 2  # failed checks in a row: one may be the machine's hiccup
 FIRST_BACKOFF_SECONDS = 0.2
 LAST_BACKOFF_SECONDS = 30.0
-LAUNCH_TIMEOUT_SECONDS = 20.0  # the launcher does a few system calls; beyond this it hangs
 LOG_CHECK_SECONDS = 30.0
-KEPT_EXIT_CODES = 256  # of children not asked for yet, nearly all orphans of no interest
-PR_SET_CHILD_SUBREAPER = 36
 
-Check = Callable[[plan.Check, dict[str, int]], Awaitable[str]]
-Launch = Callable[[Process, int], Identity]
-Ending = Callable[[int], str]
-
-
-class LaunchFailed(Exception):
-    """The program could not be started; the message says why."""
+Save = Callable[[State], None]
 
 
 class Supervisor:
-    """See the module. `launch`, `ending` (how a pid ended) and `check` are the seams to the machine."""
+    """See the module. `machine` is the world of processes, `save` keeps the state where others read it."""
 
-    def __init__(
-        self, cluster: ClusterPlan, known: State, *, launch: Launch, ending: Ending, check: Check = checks.run
-    ) -> None:
+    def __init__(self, cluster: ClusterPlan, known: State, machine: host.Machine, save: Save) -> None:
         self._plan = cluster
-        self._launch = launch
-        self._ending = ending
-        self._check = check
+        self._machine = machine
+        self._save_state = save
         self._state = State(processes.identify(os.getpid()), cluster.digest)
         self._ready = {process.name: asyncio.Event() for process in cluster.processes}  # set while it is ready
         self._adopt(known)
@@ -79,48 +65,53 @@ class Supervisor:
 
     def _adopt(self, known: State) -> None:
         """Take over what runs as planned; end what runs otherwise or is no longer planned."""
-        planned = {process.name: process for process in self._plan.processes}
         stale = []
         for name, running in known.processes.items():
-            wanted = planned.get(name)
-            if wanted is not None and is_adoptable(wanted, running):
+            if not self._is_alive(running):
+                continue
+            if self._fingerprint(name) == running.fingerprint:
                 log.info("adopting %s (pid %d)", name, running.identity.pid if running.identity else 0)
                 running.phase, running.healthy = state.STARTING, False
                 self._state.processes[name] = running
-            elif running.is_alive and running.identity is not None:
+            elif running.identity is not None:
                 stale.append(running.identity)
-            if wanted is not None and name not in self._state.processes:
-                self._state.processes[name] = Running(restarts=running.restarts + (running.identity is not None))
-        processes.end(stale, grace_seconds=plan.STOP_GRACE_SECONDS)
+        self._machine.end(stale)
         for process in self._plan.processes:
-            self._state.processes.setdefault(process.name, Running())
+            earlier = known.processes.get(process.name, Running())
+            restarts = earlier.restarts + (earlier.identity is not None)
+            self._state.processes.setdefault(process.name, Running(restarts=restarts))
+
+    def _fingerprint(self, name: str) -> str | None:
+        return next((process.fingerprint for process in self._plan.processes if process.name == name), None)
+
+    def _is_alive(self, running: Running) -> bool:
+        return running.identity is not None and self._machine.is_alive(running.identity)
 
     async def _keep(self, process: Process) -> None:
         """One process, for ever."""
         running = self._state.processes[process.name]
-        if not running.is_alive:
+        if not self._is_alive(running):
             for need in process.after:
                 await self._ready[need].wait()
         while True:
-            if not running.is_alive:
+            if not self._is_alive(running):
                 if process.namespaces.inside:
                     await self._ready[process.namespaces.inside].wait()
                 self._start(process, running)
             if running.identity is not None:
                 await self._watch(process, running, running.identity)
-            delay = backoff_seconds(running.failures)
-            self._change(running, state.BACKOFF)
-            await asyncio.sleep(delay)
+            self._change(running, state.BACKOFF, message=running.message)
+            await asyncio.sleep(backoff_seconds(running.failures))
             if running.identity is not None:
                 running.restarts += 1
                 running.identity = None
 
     def _start(self, process: Process, running: Running) -> None:
         inside = process.namespaces.inside
-        host = self._state.processes[inside].identity if inside else None
+        node = self._state.processes[inside].identity if inside else None
         try:
-            running.identity = self._launch(process, host.pid if host else 0)
-        except LaunchFailed as error:
+            running.identity = self._machine.launch(process, node.pid if node else 0)
+        except host.LaunchFailed as error:
             running.failures += 1
             running.message = str(error)
             log.error("%s: %s", process.name, error)
@@ -133,33 +124,29 @@ class Supervisor:
         """Check its health until it is dead, then tidy up after it."""
         checking = asyncio.create_task(self._check_health(process, running))
         try:
-            await died(identity)
+            how = await self._machine.died(identity)
         finally:
             checking.cancel()
         self._ready[process.name].clear()
-        was_ready = running.phase == state.RUNNING
-        running.failures = 0 if was_ready else running.failures + 1
-        running.healthy = False
-        running.message = f"ended {self._ending(identity.pid)}"
+        running.failures = 0 if running.phase == state.RUNNING else running.failures + 1
+        running.message = f"ended {how}"
         log.warning("%s (pid %d) %s", process.name, identity.pid, running.message)
         if process.ends_group:
-            left = processes.group_of(identity.pid, plan.TOKEN_VARIABLE, self._plan.token)
-            await asyncio.to_thread(processes.end, left, grace_seconds=1.0)
+            await self._machine.tidy(identity, self._plan.token)
 
     async def _check_health(self, process: Process, running: Running) -> None:
         failed = 0
         async for _ in _ticks(lambda: running.phase == state.RUNNING):
-            problem = await self._check(process.check, self._pids())
+            problem = await self._machine.check(process.check, self._pids())
             failed = failed + 1 if problem else 0
-            if not problem and running.phase != state.RUNNING:
-                running.failures = 0
+            if running.phase == state.RUNNING:
+                self._judge(process, running, problem, failed)
+            elif problem:
+                running.message = problem
+            else:
                 log.info("%s is ready", process.name)
                 self._change(running, state.RUNNING, healthy=True)
                 self._ready[process.name].set()
-            elif running.phase == state.RUNNING:
-                self._judge(process, running, problem, failed)
-            else:
-                running.message = problem
 
     def _judge(self, process: Process, running: Running, problem: str, failed: int) -> None:
         """Health of a process that has been ready: only changes are worth a record."""
@@ -168,16 +155,14 @@ class Supervisor:
             log.log(logging.INFO if healthy else logging.WARNING, "%s: %s", process.name, problem or "healthy again")
             self._change(running, state.RUNNING, healthy=healthy, message=problem)
 
-    def _change(self, running: Running, phase: str, *, healthy: bool = False, message: str | None = None) -> None:
-        running.phase, running.healthy = phase, healthy
-        if message is not None or phase == state.RUNNING:
-            running.message = message or ""
+    def _change(self, running: Running, phase: str, *, healthy: bool = False, message: str = "") -> None:
+        running.phase, running.healthy, running.message = phase, healthy, message
         self._save()
 
     def _save(self) -> None:
         """A full disk must not end the supervisor: the record is then old, but its readers check it against /proc."""
         try:
-            state.save(self._plan.folder, self._state)
+            self._save_state(self._state)
         except OSError as error:
             log.error("cannot record the state: %s", error)
 
@@ -188,62 +173,16 @@ class Supervisor:
     async def _bound_logs(self) -> None:
         while True:
             await asyncio.sleep(LOG_CHECK_SECONDS)
-            for path in {process.log for process in self._plan.processes}:
+            for process in self._plan.processes:
                 try:
-                    logs.bound(path)
+                    logs.bound(process.log)
                 except OSError as error:
-                    log.error("cannot shorten %s: %s", path, error)
-
-
-def is_adoptable(process: Process, running: Running) -> bool:
-    """Whether what runs is the very process, started as the plan wants it now."""
-    return running.is_alive and running.fingerprint == process.fingerprint
+                    log.error("cannot shorten %s: %s", process.log, error)
 
 
 def backoff_seconds(failures: int) -> float:
     """The wait before the next start, after so many ends in a row that came before readiness."""
     return min(LAST_BACKOFF_SECONDS, FIRST_BACKOFF_SECONDS * 2.0 ** min(failures, 16))
-
-
-async def died(identity: Identity) -> None:
-    """Returns once the process is dead; at once if it is already."""
-    with processes.opened(identity) as descriptor:
-        if descriptor is None:
-            return
-        loop, dead = asyncio.get_running_loop(), asyncio.Event()
-        loop.add_reader(descriptor, dead.set)
-        try:
-            await dead.wait()
-        finally:
-            loop.remove_reader(descriptor)
-
-
-class Reaper:
-    """Buries every child, also the orphans that came to us as the nearest subreaper, and keeps the last exit codes."""
-
-    def __init__(self) -> None:
-        self._codes: dict[int, int] = {}
-
-    def reap(self) -> None:
-        """All that are dead by now."""
-        while True:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if pid == 0:
-                return
-            self._codes[pid] = os.waitstatus_to_exitcode(status)
-            if len(self._codes) > KEPT_EXIT_CODES:
-                del self._codes[next(iter(self._codes))]
-
-    def ending(self, pid: int) -> str:
-        """How a child ended. Of one adopted from an earlier supervisor only its own parent could know."""
-        self.reap()
-        code = self._codes.pop(pid, None)
-        if code is None:
-            return "in a way not known"
-        return f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
 
 
 async def _ticks(is_running: Callable[[], bool]) -> AsyncIterator[None]:
@@ -255,53 +194,17 @@ async def _ticks(is_running: Callable[[], bool]) -> AsyncIterator[None]:
         delay = min(delay * 1.3, STARTING_CHECK_MAX_SECONDS)
 
 
-def launch(process: Process, inside_pid: int) -> Identity:
-    """Start a process through `launch.py`. Blocking, some 30 ms. Raises LaunchFailed."""
-    order = {
-        "argv": process.argv,
-        "env": dict(process.env),
-        "log": str(process.log),
-        "network": process.namespaces.network,
-        "own": process.namespaces.own,
-        "inside_pid": inside_pid,
-    }
-    command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("launch.py"))]
-    try:
-        logs.rotate(process.log)
-        done = subprocess.run(
-            command,
-            input=json.dumps(order),
-            capture_output=True,
-            text=True,
-            timeout=LAUNCH_TIMEOUT_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise LaunchFailed(str(error)) from error
-    if done.returncode:
-        raise LaunchFailed(done.stderr.strip().rpartition("\n")[2])
-    pid = int(json.loads(done.stdout)["pid"])
-    # Dead already: an identity that matches nothing, which the watch finds dead at once
-    return processes.identify(pid) or Identity(pid, -1)
-
-
-def become_subreaper() -> None:
-    """What our processes leave behind becomes our child, so that it is reaped also where PID 1 does not."""
-    import ctypes
-
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
 async def serve(folder: Path) -> None:
     """The supervisor's life, from reading the plan to SIGTERM."""
     cluster = plan.decode(plan.file_of(folder).read_bytes())
-    reaper = Reaper()
-    supervisor = Supervisor(cluster, state.load(folder), launch=launch, ending=reaper.ending)
+    machine = host.Host()
+    machine.become_subreaper()
+    supervisor = Supervisor(cluster, state.load(folder), machine, lambda known: state.save(folder, known))
     loop = asyncio.get_running_loop()
     work = asyncio.create_task(supervisor.run())
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, work.cancel)
-    loop.add_signal_handler(signal.SIGCHLD, reaper.reap)
+    loop.add_signal_handler(signal.SIGCHLD, machine.reap)
     with contextlib.suppress(asyncio.CancelledError):
         await work
 
@@ -317,7 +220,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except BlockingIOError:
             log.error("another supervisor works in %s", folder)
             return 1
-        become_subreaper()
         asyncio.run(serve(folder))
     return 0
 
