@@ -135,8 +135,9 @@ class Connection(asyncio.Protocol):
 
     def cancel(self, stream: Stream) -> None:
         """Ends a stream from our side, without telling it."""
-        if self._forget(stream):
+        if stream.id in self._streams:
             self._write(frames.build_rst_stream(stream.id, frames.CANCEL))
+            self._forget(stream)
 
     def consumed(self, stream: Stream, size: int) -> None:
         """Gives `size` bytes of a stream's window back to the peer."""
@@ -286,11 +287,13 @@ class Connection(asyncio.Protocol):
     def _receive_rst_stream(self, frame: frames.Frame) -> None:
         code = frames.parse_number(frame)
         stream = self._stream_of(frame)
-        if stream is None or not self._forget(stream):
+        if stream is None:
             return
-        refused = code == frames.REFUSED_STREAM
-        error = errors.NotSent("the peer refused the stream") if refused else None
-        stream.closed(error or errors.Interrupted(f"the peer reset the stream (code {code})"))
+        self._forget(stream)
+        if code == frames.REFUSED_STREAM:
+            stream.closed(errors.NotSent("the peer refused the stream"))
+        else:
+            stream.closed(errors.Interrupted(f"the peer reset the stream (code {code})"))
 
     def _receive_goaway(self, goaway: frames.GoAway) -> None:
         self.retire()
@@ -355,21 +358,19 @@ class Connection(asyncio.Protocol):
 
     # --- ends
 
-    def _forget(self, stream: Stream) -> bool:
-        """Takes a stream out; False if it was out already."""
-        if self._streams.pop(stream.id, None) is None:
-            return False
+    def _forget(self, stream: Stream) -> None:
+        del self._streams[stream.id]
         self._blocked.pop(stream, None)
         self._wake_vacancies()
         self._close_if_done()
-        return True
 
     def _finish(self, stream: Stream) -> None:
         """The peer ended the stream. If our side is still open, it is reset, so that the peer forgets it too."""
-        if not self._forget(stream):
-            return
+        if self._streams.get(stream.id) is not stream:
+            return  # it ended itself over what it was given
         if not stream._sent_all or stream.unsent:
             self._write(frames.build_rst_stream(stream.id, frames.CANCEL))
+        self._forget(stream)
         stream.closed(None)
 
     def _close_if_done(self) -> None:
