@@ -271,6 +271,7 @@ class Client:
         send_initial_events: bool = False,
         bookmarks: bool = True,
         metadata_only: bool = False,
+        accept: str = "",
     ) -> AsyncGenerator[WatchEvent, None]:
         """Events after `resource_version`, until the server ends the watch. Close it with `contextlib.aclosing`.
 
@@ -288,7 +289,8 @@ class Client:
         if send_initial_events:
             params |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         silence = timeout_seconds + WATCH_GRACE_SECONDS
-        headers = {"accept": METADATA} if metadata_only else {}
+        accept = accept or (METADATA if metadata_only else "")
+        headers = {"accept": accept} if accept else {}
         path = gvr.path(namespace)
         async with self.stream("GET", path, params=params, headers=headers, timeout_seconds=silence) as chunks:
             async for line in _lines(chunks, self.config.server):

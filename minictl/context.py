@@ -66,7 +66,7 @@ class Context:
             self._client = rest.Client(
                 self.config,
                 user_agent=USER_AGENT,
-                observer=Wiretap(self.err, self.args.v) if self.args.v >= 6 else None,
+                observer=Wiretap(self.err, self.args.v),
                 make_transport=transport.for_command,
             )
         return self._client

@@ -29,7 +29,7 @@ class Mapper:
     async def find(self, name: str) -> ApiResource:
         """One resource. Raises Refused for a name that the server does not know."""
         found = find(await self.resources(), name)
-        if found is None and await self._refresh():
+        if found is None and await self.refresh():
             found = find(await self.resources(), name)
         if found is None:
             raise Refused(f'the server doesn\'t have a resource type "{name}"')
@@ -43,7 +43,7 @@ class Mapper:
     async def by_kind(self, gvk: GVK) -> ApiResource:
         """The resource of an object's apiVersion and kind. Raises Refused."""
         found = by_kind(await self.resources(), gvk)
-        if found is None and await self._refresh():
+        if found is None and await self.refresh():
             found = by_kind(await self.resources(), gvk)
         if found is None:
             raise Refused(
@@ -51,7 +51,7 @@ class Mapper:
             )
         return found
 
-    async def _refresh(self) -> bool:
+    async def refresh(self) -> bool:
         """Ask the server again, once a run."""
         if self._refreshed:
             return False

@@ -1,11 +1,13 @@
 """`-v=6` to `-v=9`: every HTTP exchange on the standard error, as kubectl shows them.
 
-6: method, URL, status, time. 7: the request's headers too. 8: bodies, cut. 9: bodies whole, and the curl command.
+Below 6: only the server's warnings. 6: method, URL, status, time. 7: the request's headers too. 8: bodies, cut.
+9: bodies whole, and the curl command.
 Secrets in the Authorization header are masked at every level.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -33,6 +35,10 @@ class Wiretap:
             self._err.write(f"Request Body: {self._cut(body)}\n")
 
     def answered(self, method: str, url: str, status: int, headers: Mapping[str, str], seconds: float) -> None:
+        for warning in _warnings(headers.get("warning", "")):
+            self._err.write(f"Warning: {warning}\n")
+        if self._level < 6:
+            return
         try:
             phrase = HTTPStatus(status).phrase
         except ValueError:
@@ -58,3 +64,8 @@ class Wiretap:
         if self._level >= 9 or len(text) <= BODY_MAX:
             return text
         return f"{text[:BODY_MAX]} [truncated {len(text) - BODY_MAX} chars]"
+
+
+def _warnings(value: str) -> list[str]:
+    """The texts of Warning headers: `299 - "text"`, several joined by commas."""
+    return [re.sub(r"\\(.)", r"\1", text) for text in re.findall(r'299 \S+ "((?:[^"\\]|\\.)*)"', value)]

@@ -1,0 +1,68 @@
+"""Create the objects of files, folders or stdin."""
+
+from __future__ import annotations
+
+import argparse
+
+from apimachinery import errors, objects
+from minictl import failures, flags, manifests, output
+from minictl.context import FIELD_MANAGER, Context
+from minictl.manifests import Manifest
+
+EXAMPLES = """\
+  minictl create -f pod.yaml
+  cat pod.json | minictl create -f -
+  minictl create -f folder/ --dry-run=server
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    flags.add_filename(parser, required=True)
+    flags.add_dry_run(parser)
+    flags.add_validate(parser)
+    flags.add_output(parser, "json, yaml, name, jsonpath=TEMPLATE")
+
+
+async def run(context: Context, args: argparse.Namespace) -> int:
+    output.check(args.output, ("json", "yaml", "name", "jsonpath"))
+    failed: list[Exception] = []
+    for manifest in manifests.read(args.filename, context.stdin, recursive=args.recursive):
+        try:
+            await _create(context, args, manifest)
+        except errors.APIError as error:
+            failed.append(failures.naming(error, f'error when creating "{manifest.source}"'))
+        except failures.Refused as error:
+            failed.append(error)
+    if failed:
+        raise failures.Several(failed)
+    return 0
+
+
+async def _create(context: Context, args: argparse.Namespace, manifest: Manifest) -> None:
+    resource = await (await context.mapper()).by_kind(manifest.gvk)
+    obj = manifest.obj
+    if args.dry_run != "client":
+        obj = await context.client.create(
+            resource.gvr,
+            obj,
+            namespace_for(context, args, manifest) if resource.namespaced else None,
+            dry_run=args.dry_run == "server",
+            field_manager=FIELD_MANAGER,
+            field_validation=flags.field_validation(args),
+        )
+    if args.output:
+        context.out.write(output.render(obj, args.output, resource.noun))
+    else:
+        name = obj["metadata"].get("name") or obj["metadata"].get("generateName")
+        context.write(f"{resource.noun}/{name} created{flags.dry_run_suffix(args)}")
+
+
+def namespace_for(context: Context, args: argparse.Namespace, manifest: Manifest) -> str:
+    """The manifest's namespace, else the command's. Raises Refused where both are said and differ."""
+    own = objects.namespace_of(manifest.obj)
+    if own and args.namespace and own != args.namespace:
+        raise failures.Refused(
+            f'the namespace from the provided object "{own}" does not match the namespace "{args.namespace}". '
+            f"You must pass '--namespace={own}' to perform this operation."
+        )
+    return own or context.namespace

@@ -1,0 +1,70 @@
+"""Objects as text: `-o json`, `yaml`, `name`, `jsonpath=…`, in kubectl's form (sorted keys, no managedFields)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from apimachinery import objects
+from apimachinery.objects import Object
+from minictl import jsonpath
+from minictl.failures import Refused
+
+FORMATS = "json, yaml, name, wide, jsonpath=TEMPLATE"
+
+
+def check(form: str | None, allowed: Sequence[str]) -> None:
+    """Refuse an output format before any request (K1)."""
+    if form and form.partition("=")[0] not in allowed:
+        shown = ",".join(allowed)
+        raise Refused(
+            f'unable to match a printer suitable for the output format "{form}", allowed formats are: {shown}'
+        )
+    if form == "jsonpath":
+        raise Refused("template format specified but no template given")
+
+
+def render(obj: Object, form: str, noun: str = "") -> str:
+    """One object, or a List. `noun` is what `-o name` puts before the name."""
+    kind, _, template = form.partition("=")
+    if kind == "jsonpath":
+        return jsonpath.render(template, obj)
+    if kind == "name":
+        return f"{noun}/{objects.name_of(obj)}\n"
+    shown = without_managed_fields(obj)
+    if kind == "json":
+        return json.dumps(shown, indent=4, sort_keys=True, ensure_ascii=False) + "\n"
+    return to_yaml(shown)
+
+
+def as_list(items: Sequence[Object]) -> Object:
+    """Several objects as the List that kubectl makes of them."""
+    return {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": list(items)}
+
+
+def without_managed_fields(obj: Object) -> Object:
+    if obj.get("kind") == "List" or "items" in obj:
+        return obj | {"items": [without_managed_fields(item) for item in obj.get("items") or []]}
+    if "managedFields" not in obj.get("metadata", {}):
+        return obj
+    return obj | {"metadata": {key: value for key, value in obj["metadata"].items() if key != "managedFields"}}
+
+
+def to_yaml(value: Any) -> str:
+    """YAML in the form of kubectl: block style, sorted, double quotes where a string needs them."""
+    import yaml  # late: tables need none
+
+    class Dumper(yaml.SafeDumper):
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    def string(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+        if "\n" in text and not any(line != line.rstrip() for line in text.split("\n")):
+            return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|")
+        plain = dumper.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]  # of its stub
+        style = '"' if plain != "tag:yaml.org,2002:str" or not text else None
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+    Dumper.add_representer(str, string)
+    return yaml.dump(value, Dumper=Dumper, default_flow_style=False, sort_keys=True, width=1 << 30, allow_unicode=True)

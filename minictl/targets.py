@@ -1,0 +1,58 @@
+"""What a command is about: `TYPE`, `TYPE NAME…`, `TYPE/NAME…`, `TYPE,TYPE`, resolved against the server's resources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from minictl.discovery import ApiResource
+from minictl.failures import Refused
+from minictl.mapper import Mapper
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Objects of one resource: those named, or the whole collection."""
+
+    resource: ApiResource
+    names: tuple[str, ...] = ()
+
+
+async def resolve(mapper: Mapper, words: Sequence[str], *, verb: str) -> list[Target]:
+    """The targets that the arguments name. Raises Refused."""
+    if not words:
+        raise Refused(
+            f"You must specify the type of resource to {verb}. "
+            'Use "minictl api-resources" for a complete list of supported resources.'
+        )
+    if any("/" in word for word in words):
+        return await _slashed(mapper, words)
+    types, names = words[0].split(","), tuple(words[1:])
+    targets = [Target(resource, names) for name in types if name for resource in await mapper.find_all(name)]
+    # a resource may be in a category and be named too
+    return list(dict.fromkeys(targets))
+
+
+async def one(mapper: Mapper, words: Sequence[str], *, verb: str, default: str = "") -> tuple[ApiResource, str]:
+    """Exactly one object: `TYPE NAME`, `TYPE/NAME`, or with a `default` type just `NAME`."""
+    if default and len(words) == 1 and "/" not in words[0]:
+        words = [default, words[0]]
+    targets = await resolve(mapper, words, verb=verb)
+    if len(targets) != 1 or len(targets[0].names) != 1:
+        raise Refused("you must specify exactly one resource, as TYPE/NAME")
+    return targets[0].resource, targets[0].names[0]
+
+
+async def _slashed(mapper: Mapper, words: Sequence[str]) -> list[Target]:
+    found: list[Target] = []
+    for word in words:
+        kind, slash, name = word.partition("/")
+        if not slash:
+            raise Refused(
+                "there is no need to specify a resource type as a separate argument when passing arguments in "
+                f"resource/name form (e.g. 'minictl get resource/<resource_name>' instead of '{word}')"
+            )
+        if not kind or not name or "/" in name:
+            raise Refused(f'arguments in resource/name form may not have more than one slash: "{word}"')
+        found.append(Target(await mapper.find(kind), (name,)))
+    return found
