@@ -41,7 +41,7 @@ class Config:
     """What one apiserver serves, from what, and for whom. Field names are the flags' names."""
 
     etcd_servers: tuple[str, ...]
-    bind_address: str = "0.0.0.0"
+    bind_address: tuple[str, ...] = ("0.0.0.0",)  # upstream has one; several spare a server from listening everywhere
     secure_port: int = 6443
     workers: int = 2
     tls_cert_file: str = ""
@@ -107,7 +107,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_serving(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--bind-address", default="0.0.0.0", metavar="IP", help="address to listen on")
+    group.add_argument(
+        "--bind-address", type=_words, default=("0.0.0.0",), metavar="IP,…", help="addresses to listen on"
+    )
     group.add_argument(
         "--secure-port", type=int, default=6443, metavar="PORT", help="port to listen on (0: a free one)"
     )
@@ -229,9 +231,12 @@ def _problems(config: Config) -> list[str]:
 
 def _address_problems(config: Config) -> list[str]:
     problems = []
-    for flag, address in (("--bind-address", config.bind_address), ("--advertise-address", config.advertise_address)):
+    if not config.bind_address:
+        problems.append("--bind-address: an address is needed")
+    flags = [("--bind-address", address) for address in config.bind_address]
+    for flag, address in [*flags, ("--advertise-address", config.advertise_address or "127.0.0.1")]:
         try:
-            ipaddress.ip_address(address or "127.0.0.1")
+            ipaddress.ip_address(address)
         except ValueError:
             problems.append(f"{flag}: {address!r} is not an IP address")
     try:

@@ -71,13 +71,15 @@ class Supervisor:
     def run(self) -> int:
         """Runs until told to stop, or until a worker says that it never can run. Returns the exit code."""
         with ExitStack() as stack:
-            reserved = stack.enter_context(reserve(self._config.bind_address, self._config.secure_port))
-            port = reserved.getsockname()[1]
+            port = self._config.secure_port
+            for address in self._config.bind_address:
+                port = stack.enter_context(reserve(address, port)).getsockname()[1]
             alive_read, alive_write = os.pipe()
             stack.callback(os.close, alive_write)
             shared = stack.enter_context(tempfile.TemporaryFile())  # the workers' metrics (apiserver.metrics)
             woken = self._listen_for_signals(stack)
-            _say(f"serving https://{self._config.bind_address}:{port} with {self._config.workers} worker(s)")
+            urls = ", ".join(f"https://{address}:{port}" for address in self._config.bind_address)
+            _say(f"serving {urls} with {self._config.workers} worker(s)")
             code = 0
             while not self._stopping and not code:
                 self._start_due(port, alive_read, shared.fileno())

@@ -101,7 +101,11 @@ class Worker:
 
     def _checks(self) -> dict[str, dict[str, health.Check]]:
         live: dict[str, health.Check] = {"ping": health.ping, "etcd": self._check_etcd}
-        ready = {**live, "informer-sync": self._check_cache, "poststarthook/rbac/bootstrap-roles": self._check_bootstrap}
+        ready = {
+            **live,
+            "informer-sync": self._check_cache,
+            "poststarthook/rbac/bootstrap-roles": self._check_bootstrap,
+        }
         return {"livez": live, "healthz": ready, "readyz": ready}
 
     async def _check_etcd(self) -> str:
@@ -155,7 +159,7 @@ def _etcd_tls(settings: config.Config) -> types.TlsFiles | None:
 
 def serve(settings: config.Config, index: int, port: int, alive: int, shared: int) -> None:
     """Runs until a signal, or until the supervisor is gone."""
-    listening = supervisor.bind_shared(settings.bind_address, port)
+    listening = [supervisor.bind_shared(address, port) for address in settings.bind_address]
     worker = Worker(settings, index, shared)
     uvicorn_config = uvicorn.Config(
         worker.application(),  # type: ignore[arg-type]  # uvicorn's types of ASGI are its own
@@ -181,14 +185,14 @@ def serve(settings: config.Config, index: int, port: int, alive: int, shared: in
         runner.run(_run(worker, serving, listening, alive))
 
 
-async def _run(worker: Worker, serving: uvicorn.Server, listening: socket.socket, alive: int) -> None:
+async def _run(worker: Worker, serving: uvicorn.Server, listening: list[socket.socket], alive: int) -> None:
     def orphaned() -> None:
         asyncio.get_running_loop().remove_reader(alive)
         serving.should_exit = True
 
     asyncio.get_running_loop().add_reader(alive, orphaned)
     async with worker.life():
-        await serving.serve(sockets=[listening])
+        await serving.serve(sockets=listening)
 
 
 def main(arguments: Sequence[str]) -> int:
