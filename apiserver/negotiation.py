@@ -1,7 +1,8 @@
 """Content negotiation: which form a response takes, and which forms a body may have (A7).
 
 The answer to an `Accept` header depends on nothing else, so it is worked out once a distinct header and kept.
-Only JSON and YAML are served: clients that prefer protobuf name JSON as their second choice, as client-go does.
+Bodies may be JSON, YAML or protobuf; responses are JSON or YAML: clients that prefer protobuf name JSON as their second
+choice, as client-go does.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from apimachinery import errors
+from apimachinery.protobuf import MEDIA_TYPE as PROTOBUF
 
 JSON = "application/json"
 YAML = "application/yaml"
@@ -50,13 +52,15 @@ def accept(header: str) -> Representation:
 
 
 def body_type(header: str) -> str:
-    """JSON or YAML, by a request's Content-Type; no header means JSON. Raises UnsupportedMediaType."""
+    """JSON, YAML or protobuf, by a request's Content-Type; no header means JSON. Raises UnsupportedMediaType."""
     media_type = header.partition(";")[0].strip().lower()
     if media_type in ("", JSON, "text/json"):
         return JSON
     if media_type in (YAML, "text/yaml", "application/x-yaml"):
         return YAML
-    raise unsupported([JSON, YAML])
+    if media_type == PROTOBUF:
+        return PROTOBUF
+    raise unsupported([JSON, YAML, PROTOBUF])
 
 
 def unsupported(accepted: list[str]) -> errors.UnsupportedMediaType:

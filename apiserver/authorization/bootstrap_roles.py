@@ -22,9 +22,7 @@ CLUSTER_ROLES: dict[str, tuple[str, ...]] = {
         "get at /api,/api/*,/apis,/apis/*,/healthz,/livez,/openapi,/openapi/*,/readyz,/version,/version/",
     ),
     "system:public-info-viewer": ("get at /healthz,/livez,/readyz,/version,/version/",),
-    "system:monitoring": (
-        "get at /healthz,/healthz/*,/livez,/livez/*,/metrics,/metrics/slis,/readyz,/readyz/*",
-    ),
+    "system:monitoring": ("get at /healthz,/healthz/*,/livez,/livez/*,/metrics,/metrics/slis,/readyz,/readyz/*",),
     "system:service-account-issuer-discovery": ("get at /.well-known/openid-configuration,/openid/v1/jwks",),
     "system:basic-user": (
         "create on selfsubjectaccessreviews,selfsubjectrulesreviews in authorization.k8s.io",

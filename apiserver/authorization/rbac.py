@@ -47,7 +47,9 @@ class Binding:
     def describe(self, subject: str) -> str:
         """Why this binding allows, in upstream's words."""
         if not self.namespace:
-            return f'RBAC: allowed by ClusterRoleBinding "{self.name}" of {self.role_kind} "{self.role_name}" to {subject}'
+            return (
+                f'RBAC: allowed by ClusterRoleBinding "{self.name}" of {self.role_kind} "{self.role_name}" to {subject}'
+            )
         place = f"{self.name}/{self.namespace}"
         return f'RBAC: allowed by RoleBinding "{place}" of {self.role_kind} "{self.role_name}" to {subject}'
 

@@ -16,7 +16,6 @@ ALL = "*"
 _MEMO_MAX = 4096
 
 
-
 class Rules:
     """The rules of one role. Immutable but for what it remembers."""
 

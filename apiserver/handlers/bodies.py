@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from apimachinery import codec, errors
+from apimachinery import codec, errors, protobuf
 from apimachinery.objects import Object
 from apiserver import negotiation
 from apiserver.asgi import Receive
@@ -33,10 +33,21 @@ async def read(request: Request, receive: Receive) -> bytes:
     return b"".join(parts)
 
 
+async def read_encoded(request: Request, receive: Receive) -> tuple[bytes, bool]:
+    """The body as JSON or YAML (the flag), whatever it came as. Raises BadRequest, UnsupportedMediaType."""
+    media_type = negotiation.body_type(request.header(b"content-type"))
+    body = await read(request, receive)
+    if media_type == negotiation.PROTOBUF and body:
+        try:
+            return codec.encode(protobuf.decode(body)), False
+        except codec.CodecError as error:
+            raise errors.BadRequest(str(error)) from error
+    return body, media_type == negotiation.YAML
+
+
 async def read_object(request: Request, receive: Receive) -> Object:
     """The body as an object of any kind, unchecked: options and reviews. {} for an empty body. Raises BadRequest."""
-    is_yaml = negotiation.body_type(request.header(b"content-type")) == negotiation.YAML
-    body = await read(request, receive)
+    body, is_yaml = await read_encoded(request, receive)
     if not body:
         return {}
     try:

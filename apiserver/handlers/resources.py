@@ -180,11 +180,10 @@ class Resources:
         await self._send(request, send, 200, renderer.list(result))
 
     async def _decode(self, request: Request, call: Call, receive: Receive) -> Object:
-        media_type = negotiation.body_type(request.header(b"content-type"))
-        body = await bodies.read(request, receive)
+        body, is_yaml = await bodies.read_encoded(request, receive)
         sub = call.resource.subresource(call.subresource) if call.subresource else None
         expected = sub.kind if sub is not None else None
-        return self._registry.decode(call, body, yaml=media_type == negotiation.YAML, expected=expected)
+        return self._registry.decode(call, body, yaml=is_yaml, expected=expected)
 
     def _renderer(self, request: Request, call: Call) -> Renderer:
         form = negotiation.accept(request.header(b"accept"))
