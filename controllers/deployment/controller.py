@@ -11,6 +11,7 @@ from controllers import indexes, ownership, podtemplate, writes
 from controllers.context import Context
 from controllers.deployment import plan as planning
 from controllers.deployment import revisions, sizes, status
+from controllers.freshness import Freshness
 
 NAME = "deployment-controller"
 log = logging.getLogger(__name__)
@@ -23,16 +24,17 @@ class DeploymentController:
         self._clock = context.clock
         self._events = context.recorder(NAME)
         self._queue = context.queue(NAME)
+        self._freshness = Freshness(context.clock)
         self._deployments = context.informers.informer(gvr.DEPLOYMENTS)
         self._replicasets = context.informers.informer(gvr.REPLICA_SETS, indexers=indexes.BY_CONTROLLER)
         self._pods = context.informers.informer(gvr.PODS, indexers=indexes.PODS)
         self._deployments.add_handler(
-            on_add=self._enqueue, on_update=lambda old, new: self._enqueue(new), on_delete=self._enqueue
+            on_add=self._enqueue, on_update=lambda old, new: self._enqueue(new), on_delete=self._forget
         )
         self._replicasets.add_handler(
             on_add=self._replicaset_changed,
             on_update=self._replicaset_updated,
-            on_delete=self._replicaset_changed,
+            on_delete=self._replicaset_deleted,
         )
         self._pods.add_handler(on_delete=self._pod_deleted)
 
@@ -41,12 +43,14 @@ class DeploymentController:
 
     async def reconcile(self, key: Key) -> controller.Outcome:
         deployment = self._deployments.store.get(key)
-        if deployment is None:
+        if deployment is None or self._freshness.is_behind(deployment):
             return controller.Done()
         selector = selectors.from_label_selector(deployment["spec"].get("selector"))
         if not selector:
             return await self._refuse_empty_selector(deployment)
         replicasets = await self._claim_replicasets(deployment, selector)
+        if any(self._freshness.is_behind(replicaset) for replicaset in replicasets):
+            return controller.Done()
         plan = planning.plan_rollout(
             deployment,
             replicasets,
@@ -84,14 +88,14 @@ class DeploymentController:
         if plan.create is not None and not await self._create(deployment, plan.create):
             return controller.Done()
         for replicaset in plan.updates:
-            await self._client.update(gvr.REPLICA_SETS, replicaset)
+            self._freshness.wrote(await self._client.update(gvr.REPLICA_SETS, replicaset))
         for scaled in plan.scaled:
             self._events.event(deployment, "Normal", "ScalingReplicaSet", str(scaled))
         for replicaset in plan.deletes:
             await self._delete(replicaset)
         if plan.revision is not None:
             deployment = await self._set_revision(deployment, plan.revision)
-        await writes.status(self._client, gvr.DEPLOYMENTS, deployment, plan.status)
+        self._freshness.wrote(await writes.status(self._client, gvr.DEPLOYMENTS, deployment, plan.status))
         wait = plan.recheck_after_seconds
         return controller.Done() if wait is None else controller.RequeueAfter(wait)
 
@@ -149,6 +153,13 @@ class DeploymentController:
         }
         name, namespace = objects.name_of(deployment), objects.namespace_of(deployment)
         return await self._client.patch(gvr.DEPLOYMENTS, name, {"metadata": metadata}, namespace)
+
+    def _forget(self, deployment: Object) -> None:
+        self._freshness.forget(objects.uid_of(deployment))
+
+    def _replicaset_deleted(self, replicaset: Object) -> None:
+        self._freshness.forget(objects.uid_of(replicaset))
+        self._replicaset_changed(replicaset)
 
     def _enqueue(self, deployment: Object) -> None:
         self._queue.add(objects.key_of(deployment))

@@ -17,6 +17,7 @@ from client.controller import Done, RequeueAfter
 from controllers import indexes, slowstart, writes
 from controllers.context import Context
 from controllers.expectations import Expectations
+from controllers.freshness import Freshness
 from controllers.job import members
 from controllers.job import plan as planning
 
@@ -34,6 +35,7 @@ class JobController:
         self._queue = context.queue(NAME)
         self._orphans = context.queue(f"{NAME}-orphans")
         self._expectations = Expectations(context.clock)
+        self._freshness = Freshness(context.clock)
         self._jobs = context.informers.informer(gvr.JOBS)
         self._pods = context.informers.informer(gvr.PODS, indexers=indexes.PODS)
         self._jobs.add_handler(
@@ -51,7 +53,7 @@ class JobController:
 
     async def reconcile(self, key: Key) -> controller.Outcome:
         job = self._jobs.store.get(key)
-        if job is None or job["spec"].get("managedBy") not in (None, MANAGED_BY):
+        if job is None or job["spec"].get("managedBy") not in (None, MANAGED_BY) or self._freshness.is_behind(job):
             return Done()
         uid = objects.uid_of(job)
         owned = self._pods.store.by_index(indexes.CONTROLLER, uid)
@@ -61,7 +63,7 @@ class JobController:
         observed = self._expectations.met(uid)
         may_create = observed and not objects.is_deleting(job)
         plan = planning.plan_job(job, owned, self._clock.now(), may_create=may_create)
-        await writes.status(self._client, gvr.JOBS, job, plan.status)
+        self._freshness.wrote(await writes.status(self._client, gvr.JOBS, job, plan.status))
         if plan.event is not None:
             self._events.event(job, *plan.event)
         await self._release(plan.release)
@@ -154,6 +156,7 @@ class JobController:
     def _job_deleted(self, job: Object) -> None:
         uid = objects.uid_of(job)
         self._expectations.forget(uid)
+        self._freshness.forget(uid)
         for pod in self._pods.store.by_index(indexes.CONTROLLER, uid):
             self._orphans.add(objects.key_of(pod))
 

@@ -15,6 +15,7 @@ from client import controller
 from controllers import indexes, ownership, podtemplate, slowstart, writes
 from controllers.context import Context
 from controllers.expectations import Expectations
+from controllers.freshness import Freshness
 from controllers.replicaset import plan as planning
 
 NAME = "replicaset-controller"
@@ -29,6 +30,7 @@ class ReplicaSetController:
         self._events = context.recorder(NAME)
         self._queue = context.queue(NAME)
         self._expectations = Expectations(context.clock)
+        self._freshness = Freshness(context.clock)
         self._replicasets = context.informers.informer(gvr.REPLICA_SETS, indexers=indexes.BY_CONTROLLER)
         self._pods = context.informers.informer(gvr.PODS, indexers=indexes.PODS)
         self._replicasets.add_handler(
@@ -41,7 +43,7 @@ class ReplicaSetController:
 
     async def reconcile(self, key: Key) -> controller.Outcome:
         replicaset = self._replicasets.store.get(key)
-        if replicaset is None:
+        if replicaset is None or self._freshness.is_behind(replicaset):
             return controller.Done()
         observed = self._expectations.met(objects.uid_of(replicaset))
         active = await self._claim_pods(replicaset)
@@ -118,13 +120,14 @@ class ReplicaSetController:
         terminating = sum(objects.is_deleting(pod) and not pods.is_terminal(pod) for pod in owned)
         text = None if failure is None else str(failure)
         status = planning.status_of(replicaset, active, terminating, text, self._clock.now())
-        await writes.status(self._client, gvr.REPLICA_SETS, replicaset, status)
+        self._freshness.wrote(await writes.status(self._client, gvr.REPLICA_SETS, replicaset, status))
 
     def _enqueue(self, replicaset: Object) -> None:
         self._queue.add(objects.key_of(replicaset))
 
     def _replicaset_deleted(self, replicaset: Object) -> None:
         self._expectations.forget(objects.uid_of(replicaset))
+        self._freshness.forget(objects.uid_of(replicaset))
         self._enqueue(replicaset)
 
     def _pod_seen(self, pod: Object) -> None:
