@@ -1,0 +1,107 @@
+"""L1: which pods belong on this node, and the worker of each.
+
+Pods come from one watch on `spec.nodeName=ME` and, where a folder is given, from manifests in it (`pods/static.py`).
+A worker is started when a pod appears and ended when it is gone from the API and from the node. Pods that only the
+runtime knows (deleted while the kubelet was away) get a worker that ends them, once the API has been heard.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from apimachinery import objects
+from apimachinery.clock import Clock
+from apimachinery.gvr import PODS
+from apimachinery.objects import Object
+from client.informer import Informer
+from client.rest import Client
+from kubelet.cleanup import Cleanup
+from kubelet.pods import identity
+from kubelet.pods.worker import Parts, PodWorker
+from kubelet.relist import Relist
+
+log = logging.getLogger(__name__)
+SWEEP_SECONDS = 20.0  # upstream's resync: orphans in the runtime and on disk
+UNKNOWN_GRACE_SECONDS = 30
+
+
+class PodSource:
+    def __init__(self, client: Client, node_name: str, clock: Clock) -> None:
+        self._clock = clock
+        self.informer = Informer(client, PODS, field_selector=f"spec.nodeName={node_name}", clock=clock)
+        self.workers: dict[str, PodWorker] = {}
+        self._parts: Parts | None = None
+        self._group: asyncio.TaskGroup | None = None
+
+    def connect(self, parts: Parts) -> None:
+        """Given after everything else is built: workers need what needs `wake`."""
+        self._parts = parts
+
+    def wake(self, uid: str) -> None:
+        """Something about the pod has changed on the node."""
+        worker = self.workers.get(uid)
+        if worker is not None:
+            worker.poke()
+
+    def pods(self) -> list[Object]:
+        """Every pod this node is responsible for, as last heard."""
+        return [worker.pod for worker in self.workers.values()]
+
+    def active_pods(self) -> list[Object]:
+        """Those that hold resources: not yet finished."""
+        return [worker.pod for worker in self.workers.values() if not worker.finished]
+
+    def find(self, namespace: str, name: str) -> Object | None:
+        found = self.informer.store.get(objects.Key(namespace, name))
+        return found or next((p for p in self.pods() if objects.key_of(p) == (namespace, name)), None)
+
+    async def run(self, relist: Relist, cleanup: Cleanup) -> None:
+        """Until cancelled; workers are cancelled too, what they run goes on running."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            self.informer.add_handler(self._on_pod, lambda _, new: self._on_pod(new), self._on_gone)
+            group.create_task(self.informer.run(), name="pods")
+            await self.informer.wait_synced()
+            log.info("%d pods are bound to this node", len(self.informer.store), extra={"step": "L1"})
+            while True:
+                if not relist.problem:
+                    self._end_orphans(relist)
+                    await cleanup.orphans(self.workers.keys() | relist.last.pods.keys())
+                await self._clock.sleep(SWEEP_SECONDS)
+
+    def admit_static(self, pod: Object) -> None:
+        self._on_pod(pod)
+
+    def _on_pod(self, pod: Object) -> None:
+        uid = objects.uid_of(pod)
+        if identity.CONFIG_MIRROR in objects.annotations_of(pod):
+            return  # it mirrors a static pod, whose worker exists
+        worker = self.workers.get(uid)
+        if worker is not None:
+            worker.update(pod)
+        else:
+            self._start(PodWorker(pod, self._needed()))
+
+    def _on_gone(self, pod: Object) -> None:
+        worker = self.workers.get(objects.uid_of(pod))
+        if worker is not None:
+            worker.vanish()
+
+    def _start(self, worker: PodWorker) -> None:
+        assert self._group is not None, "pods are told only while the source runs"
+        self.workers[worker.uid] = worker
+        task = self._group.create_task(worker.run(), name=f"pod {objects.key_of(worker.pod)}")
+        task.add_done_callback(lambda _: self.workers.pop(worker.uid, None))
+
+    def _end_orphans(self, relist: Relist) -> None:
+        for uid in relist.last.pods.keys() - self.workers.keys():
+            pod = identity.pod_from_labels(relist.last.labels[uid], UNKNOWN_GRACE_SECONDS)
+            log.info("%s: not in the API: ending it", objects.key_of(pod), extra={"step": "L1"})
+            worker = PodWorker(pod, self._needed())
+            worker.vanish()
+            self._start(worker)
+
+    def _needed(self) -> Parts:
+        assert self._parts is not None, "connect comes before run"
+        return self._parts
