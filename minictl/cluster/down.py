@@ -28,8 +28,9 @@ def down(path: Path, progress: Progress) -> list[str]:
         raise errors.ClusterError("this cluster was started by root: run `minictl down` as root")
     with folder.only_one(path):
         left = _end_processes(settings, progress)
-        left += machine.remove(settings, _iptables(settings))
-        progress.step("removed networks, cgroups and firewall rules" if settings.runtime == CONTAINERD else "")
+        if settings.runtime == CONTAINERD:
+            left += machine.remove(settings, _iptables())
+            progress.step("removed networks, cgroups and firewall rules")
         if not left:
             left += folder.remove(path, settings.sockets)
     return left
@@ -64,10 +65,8 @@ def inhabitants(settings: Settings) -> list[Identity]:
     return list(found.values())
 
 
-def _iptables(settings: Settings) -> Path | None:
-    """Rules can only have been made where iptables was found; it is not fetched anew for a cluster that goes."""
-    if settings.runtime != CONTAINERD:
-        return None
+def _iptables() -> Path | None:
+    """Where it cannot be had, no rule was made."""
     try:
         return tools.find(["iptables"])["iptables"]
     except tools.ToolsMissing:

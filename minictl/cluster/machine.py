@@ -16,7 +16,7 @@ from pathlib import Path
 
 from certs import files
 from minictl.cluster import cgroups, errors, firewall
-from minictl.cluster.settings import CONTAINERD, Settings
+from minictl.cluster.settings import Settings
 
 RUN = "/run"
 
@@ -62,8 +62,6 @@ def open_way_out(settings: Settings, iptables: Path | None) -> str:
 
 def remove(settings: Settings, iptables: Path | None) -> list[str]:
     """Take all of it back; what stays is named in the result."""
-    if settings.runtime != CONTAINERD:
-        return []
     from minictl.cluster import network
 
     left = network.remove(network.plan_fabric(settings))
