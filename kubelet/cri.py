@@ -100,6 +100,11 @@ class Runtime(AbstractAsyncContextManager["Runtime"]):
         ready, network = conditions.get("RuntimeReady"), conditions.get("NetworkReady")
         return RuntimeState(bool(ready and ready.status), bool(network and network.status), ", ".join(wrong))
 
+    async def set_pod_cidr(self, cidr: str) -> None:
+        """Tell the runtime out of which range pods get addresses. containerd uses it for a template if it has one."""
+        config = pb.RuntimeConfig(network_config=pb.NetworkConfig(pod_cidr=cidr))
+        await self._call(self._runtime.UpdateRuntimeConfig, pb.UpdateRuntimeConfigRequest(runtime_config=config), 30)
+
     async def snapshot(self) -> Snapshot:
         """Every pod that the runtime holds anything of, in two calls."""
         sandboxes = await self._call(self._runtime.ListPodSandbox, pb.ListPodSandboxRequest(), 30)

@@ -105,7 +105,7 @@ class Images:
                 begun = self._clock.monotonic()
                 pulled = await self._try_credentials(pod, reference, sandbox)
                 seconds = self._clock.monotonic() - begun
-                log.info("L8 pulled %s in %s", reference, _seconds(seconds))
+                log.info("pulled %s in %s", reference, _seconds(seconds), extra={"step": "L8"})
         finally:
             if not lock.locked():
                 self._pulling.pop(reference, None)

@@ -158,6 +158,8 @@ class Kubelet:
                 await self._wait_for_runtime()
                 group.create_task(self._relist.run(), name="relist")
                 group.create_task(self._network.run(), name="network")
+                # Not before the network is known: a kubelet that restarts must not show its node NotReady meanwhile
+                await self._network.looked.wait()
                 group.create_task(self._heartbeat.run(), name="heartbeat")
                 group.create_task(self.source.run(self._relist, self._cleanup), name="pods")
         finally:

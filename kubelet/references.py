@@ -86,7 +86,7 @@ class References:
             except api_errors.Gone:
                 version = await self._read_again(key, version)
             except (ConnectionFailed, api_errors.APIError) as error:
-                log.debug("L7 watch of %s %s/%s: %s", key[1].kind, key[0], key[1].name, error)
+                log.debug("watch of %s %s/%s: %s", key[1].kind, key[0], key[1].name, error, extra={"step": "L7"})
                 await self._clock.sleep(RETRY_SECONDS)
 
     async def _watch(self, key: _Key, version: str) -> str:
@@ -123,6 +123,7 @@ class References:
         if followed is None:
             return
         followed.latest = latest
-        log.info("L7 %s %s/%s changed: %d pods look again", key[1].kind, key[0], key[1].name, len(followed.interested))
+        name, count = f"{key[1].kind} {key[0]}/{key[1].name}", len(followed.interested)
+        log.info("%s changed: %d pods look again", name, count, extra={"step": "L7"})
         for uid in list(followed.interested):
             self._on_change(uid)

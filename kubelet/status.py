@@ -266,7 +266,7 @@ def _conditions(
     conditions: list[Object] = list((pod.get("status") or {}).get("conditions") or [])
     generation = pod["metadata"].get("generation")
     for entry in own:
-        stamp: Object = {"lastProbeTime": None, "lastTransitionTime": clock.rfc3339(known.now)}
+        stamp: Object = {"lastTransitionTime": clock.rfc3339(known.now)}
         observed_generation: Object = {"observedGeneration": generation} if generation else {}
         conditions = objects.set_condition(conditions, entry | stamp | observed_generation)
     return conditions

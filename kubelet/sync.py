@@ -265,7 +265,7 @@ class PodSync:
         except errors.RuntimeRefused as error:
             raise errors.StartRefused("RunContainerError", error.message) from error
         self._event(pod, "Normal", "Started", "Container started", container=name)
-        log.info("%s: started %s", objects.key_of(pod), starter.start, extra={"step": "L13"})
+        log.info("%s: started %s#%d", objects.key_of(pod), name, starter.start.attempt, extra={"step": "L13"})
         hook = (container.get("lifecycle") or {}).get("postStart")
         if not hook:
             return

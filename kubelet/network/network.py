@@ -52,6 +52,8 @@ class Network:
         self._on_change = on_change
         self._news = asyncio.Event()
         self._masqueraded = ""
+        self._told = ""
+        self.looked = asyncio.Event()  # `problem` is what the runtime says
 
     @property
     def node(self) -> Object | None:
@@ -67,6 +69,7 @@ class Network:
             while True:
                 self._news.clear()
                 pause = await self._sync()
+                self.looked.set()
                 try:
                     async with asyncio.timeout(pause):
                         await self._news.wait()
@@ -81,18 +84,24 @@ class Network:
     async def _sync(self) -> float:
         """One round; returns how long it holds."""
         try:
-            wrote = await self._configure() if self._conf_dir else False
-            await self._look(wait_for_it=wrote)
+            changed = await self._configure()
+            await self._look(wait_for_it=changed)
         except (errors.NodeError, OSError) as error:
             self._set_problem(str(error))
             return RETRY_SECONDS
         return CHECK_SECONDS if not self.problem else 1.0
 
     async def _configure(self) -> bool:
-        """Conflist, routes, masquerade. Returns whether the conflist is new."""
+        """Tell the runtime; then conflist, routes, masquerade. Returns whether the runtime has something to take up."""
         cidr = ((self.node or {}).get("spec") or {}).get("podCIDR")
-        if not cidr or self._conf_dir is None:
+        if not cidr:
             return False
+        told = bool(self._told != cidr)
+        if told:
+            await self._runtime.set_pod_cidr(cidr)
+            self._told = cidr
+        if self._conf_dir is None:
+            return told
         config = cni.conflist(f"armillary-{self._node_name}", cidr, self._data_dir)
         wrote = await asyncio.to_thread(cni.write, self._conf_dir, config)
         if wrote:
