@@ -79,6 +79,7 @@ class Writer:
         return self._served(resource, stored)
 
     def _validate(self, call: Call, strategy: Strategy, obj: Object) -> None:
+        metadata.tidy(obj["metadata"])
         found = metadata.validate(obj["metadata"], call.resource.namespaced, strategy.name_problems)
         found += strategy.validate(obj, call)
         _refuse(call.resource, obj, found)
@@ -173,16 +174,20 @@ class Writer:
             else:
                 meta.pop(field, None)
         meta.pop("selfLink", None)
-        if call.subresource == "status":
-            strategy.prepare_status(new, old, call)
-            found = metadata.validate(new["metadata"], call.resource.namespaced, strategy.name_problems)
-            found += strategy.validate_status(new, old, call)
-        else:
-            strategy.prepare_update(new, old, call)
-            found = metadata.validate(new["metadata"], call.resource.namespaced, strategy.name_problems)
-            found += metadata.validate_update(new["metadata"], before)
-            found += strategy.validate(new, call) + strategy.validate_update(new, old, call)
-        _refuse(call.resource, new, found)
+        match call.subresource:
+            case "status":
+                strategy.prepare_status(new, old, call)
+                found = strategy.validate_status(new, old, call)
+            case "" | "scale":
+                strategy.prepare_update(new, old, call)
+                found = strategy.validate(new, call) + strategy.validate_update(new, old, call)
+            case _:
+                strategy.prepare_subresource(new, old, call)
+                found = strategy.validate_subresource(new, old, call)
+        meta = new["metadata"]
+        metadata.tidy(meta)
+        own = metadata.validate(meta, call.resource.namespaced, strategy.name_problems)
+        _refuse(call.resource, new, own + metadata.validate_update(meta, before) + found)
 
     async def _unchanged(self, resource: Resource, current: Stored, fresh: bool) -> Stored:
         """The current object, once it is known to be the newest. Raises RevisionMismatch, KeyMissing."""

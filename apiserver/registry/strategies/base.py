@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from apimachinery import names
+from apimachinery import errors, names
 from apimachinery.errors import Cause
 from apimachinery.objects import Object
 from apiserver.registry.call import Call
@@ -36,13 +36,13 @@ class Strategy:
 
     def prepare_create(self, obj: Object, call: Call) -> None:
         if self.has_status and not self.keeps_status_on_create:
-            obj.pop("status", None)
+            obj["status"] = {}
         if self.counts_generations:
             obj["metadata"]["generation"] = 1
 
     def prepare_update(self, new: Object, old: Object, call: Call) -> None:
         if self.has_status:
-            _keep(new, old, "status")
+            keep(new, old, "status")
         if self.counts_generations:
             generation = old["metadata"].get("generation") or 0
             new["metadata"]["generation"] = generation + (1 if self.intent_differs(new, old) else 0)
@@ -63,7 +63,7 @@ class Strategy:
         """Only the status of `new` counts, and what of its metadata controllers keep (annotations, finalizers)."""
         for field in [*new.keys(), *old.keys()]:
             if field not in NOT_DATA:
-                _keep(new, old, field)
+                keep(new, old, field)
         metadata, before = new["metadata"], old["metadata"]
         kept = (
             ("generation", "ownerReferences")
@@ -71,9 +71,17 @@ class Strategy:
             else ("generation", "ownerReferences", "labels")
         )
         for field in kept:
-            _keep(metadata, before, field)
+            keep(metadata, before, field)
 
     def validate_status(self, new: Object, old: Object, call: Call) -> list[Cause]:
+        return []
+
+    def prepare_subresource(self, new: Object, old: Object, call: Call) -> None:
+        """What of `new` a subresource other than `/status` may change; raises NotFound where it can change nothing."""
+        row = call.resource
+        raise errors.not_found(row.group, f"{row.resource}/{call.subresource}", call.name)
+
+    def validate_subresource(self, new: Object, old: Object, call: Call) -> list[Cause]:
         return []
 
     def holds(self, obj: Object) -> bool:
@@ -95,7 +103,7 @@ class WithStatus(Strategy):
     counts_generations = True
 
 
-def _keep(new: Object, old: Object, field: str) -> None:
+def keep(new: Object, old: Object, field: str) -> None:
     """Gives `new` the field as `old` has it."""
     if field in old:
         new[field] = old[field]

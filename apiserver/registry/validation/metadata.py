@@ -21,6 +21,13 @@ _qualified = lru_cache(maxsize=4096)(names.qualified_name)
 _label_value = lru_cache(maxsize=4096)(names.label_value)
 
 
+def tidy(metadata: Object) -> None:
+    """Drops maps and lists that are empty, as upstream's encoding does."""
+    for field in ("labels", "annotations", "finalizers", "ownerReferences"):
+        if field in metadata and not metadata[field]:
+            del metadata[field]
+
+
 def validate(metadata: Object, namespaced: bool, check_name: NameCheck) -> list[Cause]:
     """What is wrong with an object's metadata."""
     found: list[Cause] = []

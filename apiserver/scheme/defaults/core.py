@@ -5,6 +5,8 @@ Source: upstream's `pkg/apis/{core,networking,discovery,storage,scheduling}/*/de
 
 from __future__ import annotations
 
+import base64
+
 from apimachinery.objects import Object
 
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
@@ -23,6 +25,11 @@ def namespace(obj: Object) -> None:
 
 
 def secret(obj: Object) -> None:
+    """`stringData` is only a way to write: its texts become data here, and win over it."""
+    texts = obj.pop("stringData", None)
+    if texts:
+        data = obj.setdefault("data", {})
+        data.update({key: base64.b64encode(text.encode()).decode() for key, text in texts.items()})
     obj["type"] = obj.get("type") or "Opaque"
 
 
