@@ -44,6 +44,9 @@ def text_of(error: BaseException) -> str | None:
     match error:
         case Several():
             return "".join(text_of(failure) or f"error: {failure}\n" for failure in error.failures)
+        case ExceptionGroup():  # of tasks that ran side by side
+            texts = [text_of(failure) for failure in error.exceptions]
+            return None if None in texts else "".join(str(text) for text in texts)
         case UsageError() if error.command:
             return f"error: {error}\nSee 'minictl {error.command} --help' for usage.\n"
         case UsageError() | Refused() | cluster_errors.ClusterError():

@@ -1,0 +1,188 @@
+"""Make the server's objects as the files say: create what is missing, change what differs, leave the rest alone.
+
+What was applied is kept in an annotation of the object, so that a field taken out of the file later is removed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+from typing import TYPE_CHECKING, Any
+
+from apimachinery import errors, objects
+from apimachinery.gvr import GVK
+from apimachinery.objects import Object
+from minictl import failures, flags, manifests, output, threeway
+from minictl.commands.create import namespace_for
+from minictl.context import FIELD_MANAGER, Context
+from minictl.discovery import ApiResource
+from minictl.manifests import Manifest
+
+if TYPE_CHECKING:
+    from apimachinery.schemas import Schemas
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+# As kubectl: an object that changes under our hands is read again this often
+TRIES = 5
+EXAMPLES = """\
+  minictl apply -f app.yaml
+  cat app.json | minictl apply -f -
+  minictl apply -f folder/ -R --dry-run=server
+  minictl apply -f app.yaml --server-side
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    flags.add_filename(parser, required=True)
+    flags.add_dry_run(parser)
+    flags.add_validate(parser)
+    flags.add_output(parser, "json, yaml, name, jsonpath=TEMPLATE")
+    parser.add_argument("--server-side", action="store_true", help="let the server merge, field by field")
+    parser.add_argument("--force-conflicts", action="store_true", help="take fields that others manage (--server-side)")
+    parser.add_argument("--field-manager", metavar="NAME", default=FIELD_MANAGER, help="who manages the fields")
+
+
+async def run(context: Context, args: argparse.Namespace) -> int:
+    output.check(args.output, ("json", "yaml", "name", "jsonpath"))
+    if args.server_side and args.dry_run == "client":
+        raise failures.Refused(
+            "--dry-run=client doesn't work with --server-side (did you mean --dry-run=server instead?)"
+        )
+    failed: list[Exception] = []
+    for manifest in manifests.read(args.filename, context.stdin, recursive=args.recursive):
+        try:
+            await _apply(context, args, manifest)
+        except errors.APIError as error:
+            failed.append(failures.naming(error, f'error when applying "{manifest.source}"'))
+        except failures.Refused as error:
+            failed.append(error)
+    if failed:
+        raise failures.Several(failed)
+    return 0
+
+
+async def _apply(context: Context, args: argparse.Namespace, manifest: Manifest) -> None:
+    if not manifest.obj["metadata"].get("name"):
+        raise failures.Refused(f"error when applying {manifest.source}: resource name may not be empty")
+    resource = await (await context.mapper()).by_kind(manifest.gvk)
+    namespace = namespace_for(context, args, manifest) if resource.namespaced else None
+    if args.server_side:
+        obj, verb = await _server_side(context, args, resource, manifest, namespace), "serverside-applied"
+    else:
+        obj, verb = await _client_side(context, args, resource, manifest, namespace)
+    if args.output:
+        context.out.write(output.render(obj, args.output, resource.noun))
+    else:
+        context.write(f"{resource.noun}/{objects.name_of(obj)} {verb}{flags.dry_run_suffix(args)}")
+
+
+async def _server_side(
+    context: Context, args: argparse.Namespace, resource: ApiResource, manifest: Manifest, namespace: str | None
+) -> Object:
+    return await context.client.patch(
+        resource.gvr,
+        objects.name_of(manifest.obj),
+        manifest.obj,
+        namespace,
+        patch_type="apply",
+        dry_run=args.dry_run == "server",
+        field_manager=args.field_manager,
+        field_validation=flags.field_validation(args),
+        force=args.force_conflicts,
+    )
+
+
+async def _client_side(
+    context: Context, args: argparse.Namespace, resource: ApiResource, manifest: Manifest, namespace: str | None
+) -> tuple[Object, str]:
+    """The object afterwards, and what happened to it."""
+    name = objects.name_of(manifest.obj)
+    wanted = annotated(manifest.obj, namespace)
+    for left in reversed(range(TRIES)):
+        try:
+            current = await context.client.get(resource.gvr, name, namespace)
+        except errors.NotFound:
+            return await _create(context, args, resource, wanted, namespace), "created"
+        patch = plan(manifest, wanted, current)
+        if not patch:
+            return current, "unchanged"
+        if LAST_APPLIED not in objects.annotations_of(current):
+            context.warn(
+                f"Warning: resource {resource.gvr.resource}/{name} is missing the {LAST_APPLIED} annotation which is "
+                "required by minictl apply. minictl apply should only be used on resources created declaratively by "
+                "minictl apply. The missing annotation will be patched automatically."
+            )
+        try:
+            return await _patch(context, args, resource, patch, current), "configured"
+        except errors.Conflict:
+            if not left:
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+async def _create(
+    context: Context, args: argparse.Namespace, resource: ApiResource, obj: Object, namespace: str | None
+) -> Object:
+    if args.dry_run == "client":
+        return obj
+    return await context.client.create(
+        resource.gvr,
+        obj,
+        namespace,
+        dry_run=args.dry_run == "server",
+        field_manager=args.field_manager,
+        field_validation=flags.field_validation(args),
+    )
+
+
+async def _patch(
+    context: Context, args: argparse.Namespace, resource: ApiResource, patch: dict[str, Any], current: Object
+) -> Object:
+    if args.dry_run == "client":
+        return current
+    return await context.client.patch(
+        resource.gvr,
+        objects.name_of(current),
+        patch,
+        objects.namespace_of(current) or None,
+        patch_type="strategic" if _node_of(current) is not None else "merge",
+        dry_run=args.dry_run == "server",
+        field_manager=args.field_manager,
+        field_validation=flags.field_validation(args),
+    )
+
+
+def annotated(obj: Object, namespace: str | None) -> Object:
+    """The object with itself in the annotation, as it will be compared the next time."""
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "annotations"}
+    if namespace:
+        metadata["namespace"] = namespace
+    annotations = {k: v for k, v in objects.annotations_of(obj).items() if k != LAST_APPLIED}
+    plain = obj | {"metadata": metadata | {"annotations": annotations}}
+    text = json.dumps(plain, separators=(",", ":"), sort_keys=True, ensure_ascii=False) + "\n"
+    return obj | {"metadata": metadata | {"annotations": annotations | {LAST_APPLIED: text}}}
+
+
+def plan(manifest: Manifest, wanted: Object, current: Object) -> dict[str, Any]:
+    """The patch that brings `current` to what is wanted; {} for none."""
+    try:
+        original = json.loads(objects.annotations_of(current).get(LAST_APPLIED) or "{}")
+    except ValueError as error:
+        raise failures.Refused(f"the {LAST_APPLIED} annotation of {manifest.source} is not JSON: {error}") from error
+    node = _node_of(current)
+    if node is None:
+        return threeway.merge_patch(original, wanted, current)
+    return threeway.strategic_patch(original, wanted, current, node)
+
+
+def _node_of(obj: Object) -> Any:
+    """The type of a built-in kind; None for a custom resource, which the server does not merge strategically."""
+    return _schemas().of(GVK.of(obj["apiVersion"], obj["kind"]))
+
+
+@functools.cache  # read-only data of the package: a quarter of a megabyte that only apply needs
+def _schemas() -> Schemas:
+    from apimachinery.schemas import Schemas
+
+    return Schemas.load()
