@@ -1,7 +1,7 @@
 """A Deployment with its ReplicaSets in memory, and the commands of the scenario files that act on it.
 
-It applies plans as the apiserver would (generations, uids, creation times) and plays the ReplicaSet controller's part by
-command. It decides nothing about rollouts: those decisions are the plan's, under test.
+It applies plans as the apiserver would (generations, uids, creation times) and plays the ReplicaSet controller's part
+by command. It decides nothing about rollouts: those decisions are the plan's, under test.
 """
 
 from __future__ import annotations
