@@ -52,10 +52,10 @@ class Application(FastAPI):
         self._wiring = wiring
         for path, endpoint in routes(handlers).items():
             self.mount(path, endpoint)  # what is under it
-            self.add_route(path or "/", endpoint)  # type: ignore[arg-type]  # itself; Starlette takes ASGI instances too
+            self.add_route(path or "/", endpoint)  # itself: Starlette takes ASGI instances too
 
-    def build_middleware_stack(self) -> asgi.App:  # type: ignore[override]  # Starlette's own alias of the same type
-        return chain.fold(FILTERS, self.router, self._wiring)  # type: ignore[arg-type]  # as above
+    def build_middleware_stack(self) -> asgi.App:
+        return chain.fold(FILTERS, self.router, self._wiring)
 
 
 def routes(handlers: Handlers) -> dict[str, asgi.App]:

@@ -107,12 +107,12 @@ def rbac_objects() -> Iterator[Object]:
         # Controllers run under one identity until each logs in as its own service account; both are bound
         subjects = (f"ServiceAccount kube-system/{controller}", table.CONTROLLER_MANAGER)
         yield _binding("ClusterRoleBinding", name, "ClusterRole", name, subjects)
-    for name, subjects in table.CLUSTER_BINDINGS.items():
-        yield _binding("ClusterRoleBinding", name, "ClusterRole", name, subjects)
+    for name, bound in table.CLUSTER_BINDINGS.items():
+        yield _binding("ClusterRoleBinding", name, "ClusterRole", name, bound)
     for (namespace, name), lines in table.ROLES.items():
         yield _placed(_role("Role", name, lines), namespace)
-    for (namespace, name, role_name), subjects in table.BINDINGS.items():
-        yield _placed(_binding("RoleBinding", name, "Role", role_name, subjects), namespace)
+    for (namespace, name, role_name), bound in table.BINDINGS.items():
+        yield _placed(_binding("RoleBinding", name, "Role", role_name, bound), namespace)
 
 
 def _namespace(name: str) -> Object:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from apimachinery import errors
-from apimachinery.protobuf import MEDIA_TYPE as PROTOBUF
+from apimachinery import errors, protobuf
 
 JSON = "application/json"
 YAML = "application/yaml"
+PROTOBUF = protobuf.MEDIA_TYPE
 _SERVED = {JSON: JSON, "text/json": JSON, YAML: YAML, "text/yaml": YAML, "application/*": JSON, "*/*": JSON}
 _META_GROUP = "meta.k8s.io"
 _TRANSFORMS = frozenset({"Table", "PartialObjectMetadata", "PartialObjectMetadataList"})

@@ -26,7 +26,8 @@ from apiserver.authorization import rbac
 from apiserver.authorization import union as authorizers
 from apiserver.authorization.attributes import Authorizer
 from apiserver.filters import chain
-from apiserver.handlers import discovery, health, openapi, resources, watch
+from apiserver.handlers import discovery, health, openapi, resources, reviews, watch
+from apiserver.handlers.connect import kubelets, pods
 from apiserver.registry.registry import Registry
 from apiserver.scheme.scheme import Scheme
 from apiserver.storage import types
@@ -52,11 +53,14 @@ class Worker:
         self._scheme = Scheme.builtin()
         self._store = Store(settings.etcd_servers, tls=_etcd_tls(settings), prefix=f"{settings.etcd_prefix}/")
         self._rbac = rbac.RBAC()
-        self._registry = Registry(self._scheme, self._store, self._admission(), self._clock)
+        self._admission = self._admission_chain()
+        self._registry = Registry(self._scheme, self._store, self._admission, self._clock)
+        self._bearer = self._bearer_tokens()
+        self._authorizer = self._authorizers()
         self._bootstrapped = False
 
     def application(self) -> app.Application:
-        wiring = chain.Wiring(self._config, self._clock, self._metrics, self._authenticator(), self._authorizer())
+        wiring = chain.Wiring(self._config, self._clock, self._metrics, self._authenticators(), self._authorizer)
         return app.Application(self._handlers(), wiring)
 
     @contextlib.asynccontextmanager
@@ -94,7 +98,7 @@ class Worker:
             self._registry,
             discovery.Discovery(self._scheme, address),
             watch.Watches(self._registry, self._config.min_request_timeout),
-            {},
+            {**self._reviews().handlers(), **self._connections().handlers()},
             self._clock.now,
         )
         return app.Handlers(generic, health.Health(self._checks()), openapi.OpenAPI(self._scheme), self._metrics)
@@ -121,12 +125,24 @@ class Worker:
     async def _check_bootstrap(self) -> str:
         return "" if self._bootstrapped else "not finished"
 
-    def _authenticator(self) -> union.Union:
+    def _reviews(self) -> reviews.Reviews:
+        rules = self._rbac if "RBAC" in self._config.authorization_mode else None
+        return reviews.Reviews(self._registry, self._authorizer, rules, self._bearer, self._clock)
+
+    def _connections(self) -> pods.Connections:
+        reached = kubelets.Kubelets(self._config, self._store)
+        return pods.Connections(self._registry, reached, self._authorizer, self._admission)
+
+    def _bearer_tokens(self) -> tokens.Bearer | None:
+        path = self._config.token_auth_file
+        return tokens.Bearer([tokens.TokenFile(self._users(path, "token"))]) if path else None
+
+    def _authenticators(self) -> union.Union:
         settings, found = self._config, list[union.Authenticator]()
         if settings.client_ca_file:
             found.append(x509.X509())
-        if settings.token_auth_file:
-            found.append(tokens.Bearer([tokens.TokenFile(self._users(settings.token_auth_file, "token"))]))
+        # Without a kind of token, every bearer token is one that nobody knows
+        found.append(self._bearer or tokens.Bearer([]))
         if settings.basic_auth_file:
             found.append(tokens.Basic(self._users(settings.basic_auth_file, "basic")))
         return union.Union(found, anonymous=settings.anonymous_auth)
@@ -136,7 +152,7 @@ class Worker:
         users.load()
         return users
 
-    def _authorizer(self) -> Authorizer:
+    def _authorizers(self) -> Authorizer:
         modes: dict[str, Authorizer] = {
             "AlwaysAllow": authorizers.AlwaysAllow(),
             "AlwaysDeny": authorizers.AlwaysDeny(),
@@ -145,7 +161,7 @@ class Worker:
         chosen = [modes[mode] for mode in self._config.authorization_mode]
         return authorizers.Union([authorizers.PrivilegedGroup(), *chosen])
 
-    def _admission(self) -> admission.Chain:
+    def _admission_chain(self) -> admission.Chain:
         enabled = self._config.admission_plugins
         mutators: list[admission.Mutator] = [namespace_lifecycle.NamespaceLifecycle(self._store)]
         return admission.Chain([plugin for plugin in mutators if plugin.name in enabled], [])
@@ -162,7 +178,7 @@ def serve(settings: config.Config, index: int, port: int, alive: int, shared: in
     listening = [supervisor.bind_shared(address, port) for address in settings.bind_address]
     worker = Worker(settings, index, shared)
     uvicorn_config = uvicorn.Config(
-        worker.application(),  # type: ignore[arg-type]  # uvicorn's types of ASGI are its own
+        worker.application(),
         loop="uvloop",
         http=server.Protocol,
         ws="none",

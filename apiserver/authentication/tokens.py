@@ -39,6 +39,10 @@ class Bearer:
         token = _credential(request, "bearer")
         if not token:
             return None
+        return await self.user_of(token)
+
+    async def user_of(self, token: str) -> User:
+        """Raises Unauthorized for a token that nobody knows."""
         for kind in self._kinds:
             user = await kind.authenticate_token(token)
             if user is not None:

@@ -35,5 +35,5 @@ class X509:
         if not names:
             return None
         groups = tuple(connection.subject.get("organizationName", ()))
-        extra = {_CREDENTIAL_ID: (f"X509SHA256={connection.fingerprint}",)}
+        extra: dict[str, tuple[str, ...]] = {_CREDENTIAL_ID: (f"X509SHA256={connection.fingerprint}",)}
         return User(names[0], groups=groups, extra=extra, authenticator=self._name)

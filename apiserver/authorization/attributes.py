@@ -58,14 +58,14 @@ class Authorizer(Protocol):
     def decide(self, attributes: Attributes) -> Decision: ...
 
 
-def of_request(request: Request) -> Attributes:
-    """The question that a request asks."""
+def of_request(request: Request, verb: str = "") -> Attributes:
+    """The question that a request asks, or would ask with another verb."""
     info = request.info
     if not info.is_resource:
         return Attributes(request.user, info.verb, path=info.path)
     return Attributes(
         request.user,
-        info.verb,
+        verb or info.verb,
         info.resource,
         info.subresource,
         info.group,

@@ -94,9 +94,10 @@ class Stream:
         if transport.get_write_buffer_size() > MAX_BUFFERED_BYTES:
             self._drop()
 
-    def fail(self, error: errors.APIError) -> None:
-        """Ends the stream with an ERROR event."""
-        self.write(chunk_of("ERROR", orjson.dumps(error.to_status())))
+    def fail(self, error: errors.APIError | None) -> None:
+        """Ends the stream, with an ERROR event if there is something to say."""
+        if error is not None:
+            self.write(chunk_of("ERROR", orjson.dumps(error.to_status())))
         self.end()
 
     def end(self) -> None:

@@ -1,0 +1,1 @@
+"""Connections through the apiserver to kubelets: logs, exec, attach, port-forward, a node's own endpoints."""
