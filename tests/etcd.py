@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from apiserver.storage import types
@@ -31,6 +32,7 @@ class Member:
         self.port = port
         self.url = f"{self.scheme}://127.0.0.1:{port}"
         peer_url = f"http://127.0.0.1:{peer_port}"
+        self._data = folder / name
         self._log = folder / f"{name}.log"
         self._command = [
             *(str(tools.find(["etcd"])["etcd"]), "--name", name, "--data-dir", str(folder / name)),
@@ -46,6 +48,10 @@ class Member:
     def start(self) -> None:
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log, start_new_session=True)
+
+    def erase(self) -> None:
+        """Loses all data. For a member that is not running."""
+        shutil.rmtree(self._data)
 
     def signal(self, number: int) -> None:
         assert self._process is not None
@@ -94,9 +100,16 @@ def object_bytes(name: str, size: int = 10, **data: str) -> bytes:
     return types.encode({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": filled})
 
 
-async def eventually(condition: object, timeout_seconds: float = 10.0) -> None:
-    """Waits until `condition()` holds. For what other processes do in their own time."""
-    assert callable(condition)
+async def eventually(condition: Callable[[], bool], timeout_seconds: float = 10.0) -> None:
+    """Waits until the condition holds. For what other processes do in their own time."""
     async with asyncio.timeout(timeout_seconds):
         while not condition():
             await asyncio.sleep(0.01)
+
+
+async def when_reachable(read: Callable[[], Awaitable[int]], timeout_seconds: float = 10.0) -> int:
+    """What `read` gives as soon as etcd can be reached."""
+    async with asyncio.timeout(timeout_seconds):
+        while True:
+            with contextlib.suppress(types.Unavailable):
+                return await read()
