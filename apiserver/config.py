@@ -19,6 +19,7 @@ ADMISSION_PLUGINS = (
     "NamespaceLifecycle",
     "ServiceAccount",
     "Priority",
+    "DefaultTolerationSeconds",
     "MutatingAdmissionWebhook",
     "ValidatingAdmissionWebhook",
 )
