@@ -61,15 +61,17 @@ class Heartbeat:
 
     async def _keep(self, act: Callable[[], Awaitable[None]], *, on_news: bool = True) -> None:
         """`act` every ten seconds, and when there is news; a failure is tried again soon."""
+        failures = 0
         while True:
             if on_news:
                 self._news.clear()
             try:
                 await act()
-                pause = PERIOD_SECONDS
+                failures, pause = 0, PERIOD_SECONDS
             except (api_errors.APIError, ConnectionFailed) as error:
-                log.warning("node %s: %s", self._facts().name, error)
-                pause = RETRY_SECONDS
+                pause = min(RETRY_SECONDS * 2**failures, PERIOD_SECONDS)
+                failures = min(failures + 1, 10)
+                log.warning("node %s: %s; again in %.0f s", self._facts().name, error, pause)
             if not on_news:
                 await self._clock.sleep(pause)
                 continue
