@@ -13,7 +13,7 @@ import contextlib
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from minictl.cluster import errors, settings
@@ -46,6 +46,14 @@ def prepare(folder: Path) -> None:
         raise errors.ClusterError(f"--dir {folder}: {error.strerror}") from error
     if entries and not settings.file_of(folder).exists():
         raise errors.ClusterError(f"--dir {folder}: holds other files and no cluster; name an empty or new folder")
+
+
+def hand_over(paths: Iterable[Path], environ: Mapping[str, str]) -> None:
+    """After `sudo minictl up`: give what the person needs, the folder and the kubeconfig, to who typed it."""
+    owner, group = environ.get("SUDO_UID", ""), environ.get("SUDO_GID", "")
+    if os.geteuid() == 0 and owner.isdigit() and group.isdigit():
+        for path in paths:
+            os.chown(path, int(owner), int(group))
 
 
 @contextlib.contextmanager

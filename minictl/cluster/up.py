@@ -166,6 +166,7 @@ def make_keys(settings: Settings) -> None:
     content = made.kubeconfig("admin").read_bytes()
     if not settings.kubeconfig.exists() or settings.kubeconfig.read_bytes() != content:
         files.write(settings.kubeconfig, content)
+    folder.hand_over([settings.folder, settings.kubeconfig], os.environ)
 
 
 async def _images(settings: Settings, progress: Progress) -> facts.Pulls | None:
