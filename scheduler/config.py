@@ -23,8 +23,8 @@ _VERSIONS = ("kubescheduler.config.k8s.io/v1", "kubescheduler.config.k8s.io/v1be
 # Upstream has these; what they do is built in here, or has no counterpart yet.
 _UPSTREAM_ONLY = frozenset(
     {
-        *("DefaultBinder", "DefaultPreemption", "DynamicResources", "GangScheduling", "InterPodAffinity"),
-        *("NodeDeclaredFeatures", "NodeVolumeLimits", "PodTopologySpread", "PrioritySort", "SchedulingGates"),
+        *("DefaultBinder", "DefaultPreemption", "DynamicResources", "GangScheduling"),
+        *("NodeDeclaredFeatures", "NodeVolumeLimits", "PrioritySort", "SchedulingGates"),
         *("VolumeBinding", "VolumeRestrictions", "VolumeZone"),
     }
 )

@@ -29,6 +29,7 @@ class NodeInfo:
     images: Mapping[str, int]  # full name → bytes
     pods: Mapping[str, PodInfo] = field(default_factory=dict)  # by uid
     minding: Mapping[str, PodInfo] = field(default_factory=dict)  # those of them with pod (anti-)affinity
+    controllers: Mapping[str, int] = field(default_factory=dict)  # uid → how many of its pods are here to stay
     requested: Mapping[str, int] = field(default_factory=dict)
     nonzero: Mapping[str, int] = field(default_factory=dict)
     host_ports: tuple[HostPort, ...] = ()
@@ -40,6 +41,7 @@ class NodeInfo:
             base,
             pods={**base.pods, pod.uid: pod},
             minding={**base.minding, pod.uid: pod} if pod.minds_neighbours else base.minding,
+            controllers=_add(base.controllers, _owned(pod), 1),
             requested=_add(base.requested, pod.requests, 1),
             nonzero=_add(base.nonzero, pod.nonzero, 1),
             host_ports=base.host_ports + pod.host_ports,
@@ -54,6 +56,7 @@ class NodeInfo:
             self,
             pods=others,
             minding={uid: info for uid, info in others.items() if info.minds_neighbours} if self.minding else {},
+            controllers=_add(self.controllers, _owned(pod), -1),
             requested=_add(self.requested, pod.requests, -1),
             nonzero=_add(self.nonzero, pod.nonzero, -1),
             host_ports=tuple(port for info in others.values() for port in info.host_ports),
@@ -62,7 +65,10 @@ class NodeInfo:
     def with_node(self, node: Object) -> NodeInfo:
         """The same pods on a newer version of the node."""
         fresh = of(node)
-        kept = {name: getattr(self, name) for name in ("pods", "minding", "requested", "nonzero", "host_ports")}
+        kept = {
+            name: getattr(self, name)
+            for name in ("pods", "minding", "controllers", "requested", "nonzero", "host_ports")
+        }
         return replace(fresh, **kept)
 
 
@@ -89,4 +95,10 @@ def _add(sums: Mapping[str, int], amounts: Mapping[str, int], sign: int) -> dict
     result = dict(sums)
     for name, amount in amounts.items():
         result[name] = result.get(name, 0) + sign * amount
+        if not result[name]:
+            del result[name]
     return result
+
+
+def _owned(pod: PodInfo) -> dict[str, int]:
+    return {pod.controller: 1} if pod.controller and not pod.is_deleting else {}

@@ -44,6 +44,8 @@ class PodInfo:
     labels: Mapping[str, str]
     node_name: str
     scheduler_name: str
+    controller: str  # uid of the controlling owner, "" without one
+    is_deleting: bool
 
     @property
     def spec(self) -> Object:
@@ -65,10 +67,6 @@ class PodInfo:
     def created_at(self) -> str:
         return str(self.obj["metadata"].get("creationTimestamp") or "")
 
-    @property
-    def is_deleting(self) -> bool:
-        return objects.is_deleting(self.obj)
-
 
 def of(pod: Object) -> PodInfo:
     spec = pod["spec"]
@@ -83,6 +81,8 @@ def of(pod: Object) -> PodInfo:
         labels=objects.labels_of(pod),
         node_name=spec.get("nodeName") or "",
         scheduler_name=spec.get("schedulerName") or DEFAULT_SCHEDULER,
+        controller=(objects.controller_of(pod) or {}).get("uid", ""),
+        is_deleting=objects.is_deleting(pod),
     )
 
 

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 
 from scheduler.framework import Plugin
 from scheduler.plugins.imagelocality import ImageLocality
+from scheduler.plugins.interpodaffinity import InterPodAffinity
 from scheduler.plugins.nodeaffinity import NodeAffinity
 from scheduler.plugins.nodename import NodeName
 from scheduler.plugins.nodeports import NodePorts
 from scheduler.plugins.noderesources import NodeResourcesBalancedAllocation, NodeResourcesFit
 from scheduler.plugins.nodeunschedulable import NodeUnschedulable
+from scheduler.plugins.podtopologyspread import PodTopologySpread
 from scheduler.plugins.tainttoleration import TaintToleration
 
 Arguments = Mapping[str, Any]
@@ -41,6 +43,8 @@ PLUGINS: tuple[Entry, ...] = (
     Entry("NodeAffinity", 2, lambda _: NodeAffinity()),
     Entry("NodePorts", 0, lambda _: NodePorts()),
     Entry("NodeResourcesFit", 1, _fit),
+    Entry("PodTopologySpread", 2, lambda _: PodTopologySpread()),
+    Entry("InterPodAffinity", 2, lambda _: InterPodAffinity()),
     Entry("NodeResourcesBalancedAllocation", 1, lambda _: NodeResourcesBalancedAllocation()),
     Entry("ImageLocality", 1, lambda _: ImageLocality()),
 )
