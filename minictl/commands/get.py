@@ -175,8 +175,8 @@ async def _table_of(
         for name in target.names or [None]:
             try:
                 part = await fetch_table(context, args, target.resource, name)
-            except errors.NotFound as error:
-                if name is None or not args.ignore_not_found:
+            except errors.APIError as error:  # kubectl shows what it can, and every refusal after it
+                if name is None or not (args.ignore_not_found and isinstance(error, errors.NotFound)):
                     failures.append(error)
                 continue
             if table is None:

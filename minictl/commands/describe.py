@@ -1,0 +1,137 @@
+"""Show the details of one or many resources, with what has happened to them lately."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+
+from apimachinery import errors, objects, pods
+from apimachinery.gvr import EVENTS, LEASES, PODS, REPLICA_SETS
+from apimachinery.objects import Object
+from minictl import failures, flags, manifests, targets, validation
+from minictl.context import Context
+from minictl.describe import generic, layout, node, pod, workload
+from minictl.discovery import ApiResource
+from minictl.targets import Target
+
+EXAMPLES = """\
+  minictl describe pod nginx
+  minictl describe nodes
+  minictl describe deploy/nginx
+  minictl describe pods -l run=nginx
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("targets", metavar="TYPE[/NAME] [NAME]", nargs="*", help="what to describe; a prefix will do")
+    flags.add_all_namespaces(parser)
+    flags.add_selector(parser)
+    flags.add_filename(parser)
+    parser.add_argument(
+        "--show-events", choices=("true", "false"), nargs="?", const="true", default="true", help="with the events"
+    )
+
+
+async def run(context: Context, args: argparse.Namespace) -> int:
+    validation.label_selector(args.selector)
+    failed: list[Exception] = []
+    first = True
+    for target in await _targets(context, args):
+        for obj in await _objects(context, args, target, failed):
+            text = layout.align(await _describe(context, args, target.resource, obj))
+            context.out.write(text if first else f"\n\n{text}")
+            first = False
+    if failed:
+        raise failures.Several(failed)
+    if first:
+        context.warn(f"No resources found in {context.namespace} namespace.")
+    return 0
+
+
+async def _targets(context: Context, args: argparse.Namespace) -> list[Target]:
+    mapper = await context.mapper()
+    if not args.filename:
+        return await targets.resolve(mapper, args.targets, verb="describe")
+    read = manifests.read(args.filename, context.stdin, recursive=args.recursive)
+    return [Target(await mapper.by_kind(found.gvk), (objects.name_of(found.obj),)) for found in read]
+
+
+async def _objects(context: Context, args: argparse.Namespace, target: Target, failed: list[Exception]) -> list[Object]:
+    """The objects of one target; a name that does not exist is tried as a prefix, as kubectl does."""
+    resource = target.resource
+    namespace = context.namespace if resource.namespaced and not args.all_namespaces else None
+    named = {"apiVersion": resource.gvr.api_version, "kind": resource.kind}
+    if not target.names:
+        listed = await context.client.list(resource.gvr, namespace, label_selector=args.selector)
+        return [named | item for item in listed["items"] or []]
+    found: list[Object] = []
+    for name in target.names:
+        try:
+            found.append(await context.client.get(resource.gvr, name, namespace))
+        except errors.NotFound as error:
+            listed = await context.client.list(resource.gvr, namespace)
+            alike = [named | item for item in listed["items"] or [] if objects.name_of(item).startswith(name)]
+            if not alike:
+                failed.append(error)
+            found += alike
+    return found
+
+
+async def _describe(context: Context, args: argparse.Namespace, resource: ApiResource, obj: Object) -> list[str]:
+    events = await _events(context, obj) if args.show_events == "true" else []
+    describer = _DESCRIBERS.get(resource.qualified)
+    now = datetime.now(UTC)
+    if describer is None:
+        return generic.describe(obj, events, now)
+    return await describer(context, obj, events, now)
+
+
+async def _events(context: Context, obj: Object) -> list[Object]:
+    """The events about this very object: same name and same uid."""
+    selector = f"involvedObject.name={objects.name_of(obj)},involvedObject.uid={objects.uid_of(obj)}"
+    if obj.get("kind") == "Node":  # kubelets name their node, not its uid
+        selector = f"involvedObject.name={objects.name_of(obj)},involvedObject.kind=Node"
+    try:
+        listed = await context.client.list(EVENTS, objects.namespace_of(obj) or None, field_selector=selector)
+    except errors.Forbidden:
+        return []  # who may see the object need not be allowed to see its events
+    return list(listed["items"] or [])
+
+
+async def _pod(context: Context, obj: Object, events: list[Object], now: datetime) -> list[str]:
+    return pod.describe(obj, events, now)
+
+
+async def _deployment(context: Context, obj: Object, events: list[Object], now: datetime) -> list[str]:
+    listed = await context.client.list(REPLICA_SETS, objects.namespace_of(obj))
+    return workload.deployment(obj, _controlled(listed, obj), events, now)
+
+
+async def _replica_set(context: Context, obj: Object, events: list[Object], now: datetime) -> list[str]:
+    listed = await context.client.list(PODS, objects.namespace_of(obj))
+    return workload.replica_set(obj, _controlled(listed, obj), events, now)
+
+
+async def _node(context: Context, obj: Object, events: list[Object], now: datetime) -> list[str]:
+    name = objects.name_of(obj)
+    bound = (await context.client.list(PODS, field_selector=f"spec.nodeName={name}"))["items"] or []
+    try:
+        lease: Object | None = await context.client.get(LEASES, name, "kube-node-lease")
+    except (errors.NotFound, errors.Forbidden):
+        lease = None
+    return node.describe(obj, [one for one in bound if not pods.is_terminal(one)], lease, events, now)
+
+
+def _controlled(listed: Object, owner: Object) -> list[Object]:
+    uid = objects.uid_of(owner)
+    return [one for one in listed["items"] or [] if (objects.controller_of(one) or {}).get("uid") == uid]
+
+
+_Describer = Callable[[Context, Object, list[Object], datetime], Awaitable[list[str]]]
+_DESCRIBERS: dict[str, _Describer] = {
+    "pods": _pod,
+    "nodes": _node,
+    "deployments.apps": _deployment,
+    "replicasets.apps": _replica_set,
+}
