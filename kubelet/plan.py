@@ -146,6 +146,13 @@ def is_initialized(pod: Object, observed: Observed, starting: frozenset[str]) ->
     )
 
 
+def ends_soon(pod: Object, observed: Observed) -> bool:
+    """Whether something runs whose end others wait for: an init container, or a pod that is meant to finish."""
+    once = {c["name"] for c in spec.init_containers(pod) if not spec.is_sidecar(c)}
+    finishes = pod["spec"].get("restartPolicy") in ("Never", "OnFailure")
+    return any(finishes or c.name in once for c in observed.running())
+
+
 # --- ending
 
 

@@ -50,6 +50,8 @@ def pod_status(pod: Object, observed: Observed, known: Known) -> dict[str, Any]:
     old = pod.get("status") or {}
     if pods.is_terminal(pod) and not observed.running():
         return _settled(old)
+    if known.verdict is not None and known.ended and not observed.sandboxes and not old.get("containerStatuses"):
+        return _refused(pod, known)
     inits = [_container_status(pod, c, observed, known) for c in spec.init_containers(pod)]
     apps = [_container_status(pod, c, observed, known) for c in spec.app_containers(pod)]
     ephemeral = [_container_status(pod, c, observed, known) for c in spec.ephemeral_containers(pod)]
@@ -68,6 +70,19 @@ def pod_status(pod: Object, observed: Observed, known: Known) -> dict[str, Any]:
     status |= {"ephemeralContainerStatuses": ephemeral} if ephemeral else {}
     generation = pod["metadata"].get("generation")
     return status | ({"observedGeneration": generation} if generation else {})
+
+
+def _refused(pod: Object, known: Known) -> dict[str, Any]:
+    """A pod that was never let in has no containers to tell of."""
+    assert known.verdict is not None
+    old = pod.get("status") or {}
+    return {
+        "phase": "Failed",
+        "qosClass": old.get("qosClass") or pods.qos_class(pod),
+        "reason": known.verdict.reason,
+        "message": known.verdict.message,
+        "startTime": old.get("startTime") or clock.rfc3339(known.now),
+    }
 
 
 def _settled(old: dict[str, Any]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from apimachinery.gvr import PODS
 from apimachinery.objects import Object
 from client import tracing
 from client.rest import Client, ConnectionFailed
-from kubelet import errors, plan
+from kubelet import errors, plan, relist
 from kubelet import status as statuses
 from kubelet.backoff import Backoff
 from kubelet.cleanup import Cleanup
@@ -49,6 +49,7 @@ log = logging.getLogger(__name__)
 RESYNC_SECONDS = 60.0  # upstream's sync frequency: what no event told is noticed after a minute
 FAULT_SECONDS = 1.0  # first pause after an unexpected failure; doubled up to the maximum
 FAULT_MAX_SECONDS = 60.0
+CLOSE_LOOK_SECONDS = 0.1  # first look at a container that is to end soon; doubled until the relist is as quick
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +88,18 @@ class PodWorker:
         self._first_seen = parts.clock.monotonic()
         self._start_seen = bool((pod.get("status") or {}).get("startTime"))
         self._faults = 0
+        self._close_look = CLOSE_LOOK_SECONDS
         self._absorb(pod)
 
     # --- the mailbox
 
     def update(self, pod: Object) -> None:
-        """The pod has changed in the API."""
+        """The pod has changed in the API. Our own status coming back is no news."""
+        news = _what_matters(pod) != _what_matters(self.pod)
         self.pod = pod
         self._absorb(pod)
-        self.poke()
+        if news:
+            self.poke()
 
     def vanish(self) -> None:
         """The pod is no longer in the API: stop it, whatever it does."""
@@ -183,13 +187,17 @@ class PodWorker:
         if todo.acts:
             observed = await self._parts.runtime.observe(self.uid)
             self._parts.probes.reconcile(pod, observed, _pod_ip(pod, observed, self._parts.host_ips))
-        self._tell(pod, observed)
-        return self._next_look(todo, outcome, deadline)
+        self._tell(observed)
+        return self._next_look(todo, outcome, deadline, watch_closely=plan.ends_soon(pod, observed))
 
-    def _next_look(self, todo: PodPlan, outcome: Outcome, deadline: float | None) -> float:
+    def _next_look(self, todo: PodPlan, outcome: Outcome, deadline: float | None, *, watch_closely: bool) -> float:
         if todo.acts and not outcome.waiting and outcome.retry_seconds is None:
+            self._close_look = CLOSE_LOOK_SECONDS
             return 0  # one more look: the next init container, or the sandbox after the containers
         times = [RESYNC_SECONDS, *(t for t in (todo.again_seconds, outcome.retry_seconds, deadline) if t is not None)]
+        if watch_closely and self._close_look < relist.PERIOD_SECONDS:
+            times.append(self._close_look)
+            self._close_look *= 2
         return max(0.05, min(times))
 
     # --- looking and planning
@@ -252,7 +260,7 @@ class PodWorker:
         if todo.acts:
             log.info("%s: %s", objects.key_of(pod), todo, extra={"step": "L15" if todo.stop else "L9"})
             if not self._last:
-                self._tell(pod, observed)  # says that the node has taken it, before the long steps
+                self._tell(observed)  # says that the node has taken it, before the long steps
         self._count_restarts(todo, observed)
         self._acting = asyncio.create_task(self._parts.sync.execute(pod, todo, observed))
         try:
@@ -279,8 +287,8 @@ class PodWorker:
 
     # --- telling
 
-    def _tell(self, pod: Object, observed: Observed, *, ended: bool = False) -> None:
-        parts = self._parts
+    def _tell(self, observed: Observed, *, ended: bool = False) -> None:
+        parts, pod = self._parts, self._view()
         status = statuses.pod_status(
             pod,
             observed,
@@ -316,7 +324,7 @@ class PodWorker:
         if self.finished and not (objects.is_deleting(pod) and self._in_api):
             return
         self._waiting = {}
-        self._tell(pod, observed, ended=True)
+        self._tell(observed, ended=True)
         self._parts.probes.release(self.uid)
         await self._parts.cleanup.volumes(pod)
         if objects.is_deleting(pod) or not self._in_api:
@@ -337,6 +345,15 @@ class PodWorker:
 
 
 _OWN_CONDITIONS = frozenset({"PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready"})
+
+
+def _what_matters(pod: Object) -> tuple[Any, ...]:
+    """What can change the plan or the status: not what the kubelet itself has written."""
+    metadata = pod["metadata"]
+    fields = ("labels", "annotations", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
+    conditions = (pod.get("status") or {}).get("conditions") or []
+    others = [entry for entry in conditions if entry["type"] not in _OWN_CONDITIONS]
+    return (pod["spec"], [metadata.get(name) for name in fields], others)
 
 
 def _pod_ip(pod: Object, observed: Observed, host_ips: tuple[str, ...]) -> str:
