@@ -127,6 +127,7 @@ async def test_an_etcd_that_lost_its_data_starts_the_cache_anew(own: etcds.Clust
     async with started(own.endpoints) as store:
         for number in range(5):
             await store.create(f"{place}{number}", b"x")
+        await store.list(place)
         history = History(store, place)
         member.kill()
         member.erase()
