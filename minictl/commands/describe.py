@@ -11,7 +11,7 @@ from apimachinery.gvr import EVENTS, LEASES, PODS, REPLICA_SETS
 from apimachinery.objects import Object
 from minictl import failures, flags, manifests, targets, validation
 from minictl.context import Context
-from minictl.describe import generic, layout, node, pod, workload
+from minictl.describe import data, generic, layout, node, pod, workload
 from minictl.discovery import ApiResource
 from minictl.targets import Target
 
@@ -103,6 +103,14 @@ async def _pod(context: Context, obj: Object, events: list[Object], now: datetim
     return pod.describe(obj, events, now)
 
 
+async def _config_map(context: Context, obj: Object, events: list[Object], now: datetime) -> list[str]:
+    return data.config_map(obj, events, now)
+
+
+async def _secret(context: Context, obj: Object, events: list[Object], now: datetime) -> list[str]:
+    return data.secret(obj, events, now)
+
+
 async def _deployment(context: Context, obj: Object, events: list[Object], now: datetime) -> list[str]:
     listed = await context.client.list(REPLICA_SETS, objects.namespace_of(obj))
     return workload.deployment(obj, _controlled(listed, obj), events, now)
@@ -132,6 +140,8 @@ _Describer = Callable[[Context, Object, list[Object], datetime], Awaitable[list[
 _DESCRIBERS: dict[str, _Describer] = {
     "pods": _pod,
     "nodes": _node,
+    "configmaps": _config_map,
+    "secrets": _secret,
     "deployments.apps": _deployment,
     "replicasets.apps": _replica_set,
 }

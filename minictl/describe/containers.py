@@ -19,7 +19,7 @@ def section(title: str, containers: Sequence[Object], statuses: Sequence[Object]
     for container in containers:
         lines.append(f"{space}{' ' if level else '  '}{container['name']}:")
         status = known.get(container["name"])
-        lines += [f"{space}    {line}" for line in _container(container, status, running=statuses is not None)]
+        lines += [f"    {line}" for line in _container(container, status, running=statuses is not None)]
     return lines
 
 
@@ -94,8 +94,8 @@ def _resources(title: str, amounts: Object) -> list[str]:
 def _probe(probe: Object) -> str:
     timings = (
         f"delay={probe.get('initialDelaySeconds') or 0}s timeout={probe.get('timeoutSeconds') or 1}s "
-        f"period={probe.get('periodSeconds') or 10}s #success={probe.get('successThreshold') or 1} "
-        f"#failure={probe.get('failureThreshold') or 3}"
+        f"period={probe.get('periodSeconds') or 10}s successThreshold={probe.get('successThreshold') or 1} "
+        f"failureThreshold={probe.get('failureThreshold') or 3}"
     )
     if "exec" in probe:
         return f"exec [{' '.join(probe['exec'].get('command') or [])}] {timings}"
@@ -161,7 +161,7 @@ def volumes(found: Sequence[Object], level: int) -> list[str]:
     lines = [f"{space}Volumes:"]
     for volume in found:
         lines.append(f"{space}{' ' if level else '  '}{volume['name']}:")
-        lines += [f"{space}    {line}" for line in _volume(volume)]
+        lines += [f"    {line}" for line in _volume(volume)]
     return lines
 
 

@@ -23,7 +23,7 @@ def align(lines: Sequence[str]) -> str:
     """The lines with every column lined up."""
     split = [line.split("\t") for line in lines]
     _align(split, 0, len(split), 0)
-    return "".join("".join(cells).rstrip(" ") + "\n" if len(cells) > 1 else f"{cells[0]}\n" for cells in split)
+    return "".join(f"{''.join(cells)}\n" for cells in split)
 
 
 def _align(lines: list[list[str]], start: int, end: int, column: int) -> None:

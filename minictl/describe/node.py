@@ -24,7 +24,7 @@ def describe(
     lines.append(f"CreationTimestamp:\t{layout.when(node['metadata'].get('creationTimestamp'))}")
     lines += _taints(spec.get("taints") or [])
     lines.append(f"Unschedulable:\t{'true' if spec.get('unschedulable') else 'false'}")
-    lines += _lease(lease) + _conditions(status.get("conditions") or [])
+    lines += _lease(objects.name_of(node), lease) + _conditions(status.get("conditions") or [])
     lines += ["Addresses:", *(f"  {entry['type']}:\t{entry['address']}" for entry in status.get("addresses") or [])]
     for title in ("Capacity", "Allocatable"):
         amounts = status.get(title.lower()) or {}
@@ -53,9 +53,9 @@ def _taints(taints: Sequence[Object]) -> list[str]:
     return [f"Taints:\t{shown[0]}", *(f"\t{line}" for line in shown[1:])]
 
 
-def _lease(lease: Object | None) -> list[str]:
+def _lease(name: str, lease: Object | None) -> list[str]:
     if lease is None:
-        return ["Lease:\tFailed to get lease: not found"]
+        return [f'Lease:\tFailed to get lease: leases.coordination.k8s.io "{name}" not found']
     spec = lease.get("spec") or {}
     return [
         "Lease:",
@@ -76,7 +76,7 @@ def _conditions(conditions: Sequence[Object]) -> list[str]:
                 f"{layout.when(entry.get('lastHeartbeatTime'))} ",
                 f"{layout.when(entry.get('lastTransitionTime'))} ",
                 f"{entry.get('reason') or ''} ",
-                f"{entry.get('message') or ''} ",
+                str(entry.get("message") or ""),
             )
         )
         for entry in conditions
@@ -104,7 +104,9 @@ _SYSTEM = (
 
 
 def _system(info: Object) -> list[str]:
-    return ["System Info:", *(f"  {title}:\t{info.get(field) or ''}" for title, field in _SYSTEM)]
+    # the last one is deprecated upstream: shown where a node still reports it
+    shown = [(title, field) for title, field in _SYSTEM if info.get(field) or field != "kubeProxyVersion"]
+    return ["System Info:", *(f"  {title}:\t{info.get(field) or ''}" for title, field in shown)]
 
 
 def _pods(running: Sequence[Object], allocatable: Object, now: datetime) -> list[str]:

@@ -15,15 +15,17 @@ def describe(pod: Object, events: Sequence[Object], now: datetime) -> list[str]:
     """The lines of a pod's description."""
     spec, status = pod["spec"], pod.get("status") or {}
     lines = [f"Name:\t{objects.name_of(pod)}", f"Namespace:\t{objects.namespace_of(pod)}"]
-    lines.append(f"Priority:\t{spec.get('priority') or 0}")
+    if spec.get("priority") is not None:
+        lines.append(f"Priority:\t{spec['priority']}")
     if spec.get("priorityClassName"):
         lines.append(f"Priority Class Name:\t{spec['priorityClassName']}")
     if spec.get("runtimeClassName"):
         lines.append(f"Runtime Class Name:\t{spec['runtimeClassName']}")
-    lines.append(f"Service Account:\t{spec.get('serviceAccountName') or 'default'}")
-    lines += [f"Node:\t{_node(spec, status)}", f"Start Time:\t{layout.when(status.get('startTime'))}"]
-    if not status.get("startTime"):
-        lines.pop()
+    if spec.get("serviceAccountName"):
+        lines.append(f"Service Account:\t{spec['serviceAccountName']}")
+    lines.append(f"Node:\t{_node(spec, status)}")
+    if status.get("startTime"):
+        lines.append(f"Start Time:\t{layout.when(status['startTime'])}")
     lines += layout.pairs("Labels", objects.labels_of(pod)) + layout.annotation_lines(pod)
     lines += _status(pod, now)
     lines += _addresses(status)
@@ -72,7 +74,7 @@ def _gates(spec: Object, status: Object) -> list[str]:
     if not gates:
         return []
     known = {entry["type"]: entry["status"] for entry in status.get("conditions") or []}
-    rows = [f"  {gate['conditionType']}\t{known.get(gate['conditionType'], '<none>')}" for gate in gates]
+    rows = [f"  {gate['conditionType']} \t{known.get(gate['conditionType'], '<none>')} " for gate in gates]
     return ["Readiness Gates:", "  Type\tStatus", *rows]
 
 
@@ -80,7 +82,7 @@ def _conditions(status: Object) -> list[str]:
     conditions = status.get("conditions")
     if not conditions:
         return []
-    return ["Conditions:", "  Type\tStatus", *(f"  {entry['type']}\t{entry['status']}" for entry in conditions)]
+    return ["Conditions:", "  Type\tStatus", *(f"  {entry['type']} \t{entry['status']} " for entry in conditions)]
 
 
 def tolerations(found: Sequence[Object]) -> list[str]:
