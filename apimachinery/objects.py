@@ -111,6 +111,11 @@ def set_condition(conditions: list[Object], new: Object) -> list[Object]:
     return result
 
 
+def copied(obj: Object) -> Object:
+    """A copy whose metadata, spec and status are its own at the first level; deeper parts are shared."""
+    return {key: dict(value) if isinstance(value, dict) else value for key, value in obj.items()}
+
+
 def walk(obj: Object, path: str) -> Iterator[Any]:
     """All values at a dotted `path`, going through lists: `walk(pod, "spec.containers.image")`."""
     head, _, rest = path.partition(".")

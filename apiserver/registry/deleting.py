@@ -14,6 +14,7 @@ from apimachinery import clock, errors
 from apimachinery.clock import Clock
 from apimachinery.objects import Object
 from apiserver.registry import faults, strategies
+from apiserver.registry.addresses import Addresses
 from apiserver.registry.call import Admission, Call
 from apiserver.registry.conversion import TABLE as CONVERTERS
 from apiserver.registry.strategies.base import Strategy
@@ -29,10 +30,11 @@ _POLICIES = ("Foreground", "Background", "Orphan")
 
 
 class Deleter:
-    def __init__(self, store: Store, admission: Admission, clock: Clock) -> None:
+    def __init__(self, store: Store, admission: Admission, clock: Clock, addresses: Addresses) -> None:
         self._store = store
         self._admission = admission
         self._clock = clock
+        self._addresses = addresses
 
     async def delete(self, call: Call, options: dict[str, Any]) -> tuple[Stored, bool]:
         """Asks for the deletion of an object. The flag says whether it is gone. `options` is a DeleteOptions."""
@@ -87,6 +89,7 @@ class Deleter:
         if call.dry_run:
             return _served(call.resource, current), True
         deleted = await self._store.delete(current.key, expected_revision=current.revision)
+        await self._addresses.release(call.resource, current)
         return _served(call.resource, deleted), True
 
 

@@ -18,8 +18,8 @@ NAME_TRIES_MAX = 8  # generated names tried before AlreadyExists is told
 class Identity:
     """Gives out uids and names. The randomness is injected, so that tests can foretell them."""
 
-    def __init__(self, source: random.Random | None = None) -> None:
-        self._random = source or random.SystemRandom()
+    def __init__(self, source: random.Random) -> None:
+        self._random = source
 
     def uid(self) -> str:
         return str(uuid.UUID(int=self._random.getrandbits(128), version=4))

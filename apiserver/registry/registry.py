@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable
 from typing import Any
 
 from apimachinery import errors
@@ -15,12 +16,16 @@ from apimachinery.clock import Clock
 from apimachinery.gvr import GVK
 from apimachinery.objects import Object
 from apiserver.registry import decoding, strategies
+from apiserver.registry.addresses import Addresses
 from apiserver.registry.call import Admission, Call
 from apiserver.registry.deleting import Deleter
 from apiserver.registry.identity import Identity
 from apiserver.registry.options import ListOptions, ListResult
 from apiserver.registry.patching import Patch
 from apiserver.registry.reading import Reader
+from apiserver.registry.subresources import scale
+from apiserver.registry.subresources.binding import Bindings
+from apiserver.registry.subresources.eviction import Evictions
 from apiserver.registry.watching import BOOKMARK_SECONDS, Deliver, OnClose, Watch
 from apiserver.registry.writing import Writer
 from apiserver.scheme.resources import Resource
@@ -28,18 +33,35 @@ from apiserver.scheme.scheme import Scheme
 from apiserver.storage.store import Store
 from apiserver.storage.types import Stored
 
+SERVICE_CIDR = "10.96.0.0/12"
+NODE_PORTS = (30000, 32767)
 DELETE_WORKERS = 8  # deletions of one deletecollection at a time
 
 
 class Registry:
+    """`source` is the randomness of uids, generated names and addresses."""
+
     def __init__(
-        self, scheme: Scheme, store: Store, admission: Admission, clock: Clock, *, source: random.Random | None = None
+        self,
+        scheme: Scheme,
+        store: Store,
+        admission: Admission,
+        clock: Clock,
+        *,
+        service_cidr: str = SERVICE_CIDR,
+        node_ports: tuple[int, int] = NODE_PORTS,
+        source: random.Random | None = None,
     ) -> None:
+        source = source or random.SystemRandom()
         self.scheme = scheme
         self._clock = clock
+        addresses = Addresses(store, clock, source, service_cidr=service_cidr, node_ports=node_ports)
         self._reader = Reader(store)
-        self._writer = Writer(scheme, store, admission, clock, Identity(source))
-        self._deleter = Deleter(store, admission, clock)
+        self._writer = Writer(scheme, store, admission, clock, Identity(source), addresses)
+        self._deleter = Deleter(store, admission, clock, addresses)
+        self._bindings = Bindings(self._writer, clock)
+        self._evictions = Evictions(scheme, store, self._writer, self._deleter, clock)
+        self._scale_gate = scale.ScaleGate(admission)
 
     async def run(self) -> None:
         """Sends bookmarks to those who watch, until cancelled."""
@@ -58,7 +80,8 @@ class Registry:
     # --- reads
 
     async def get(self, call: Call, *, resource_version: str | None = None) -> Stored:
-        return await self._reader.get(call, resource_version)
+        stored = await self._reader.get(call, resource_version)
+        return scale.stored_view(stored) if call.subresource == "scale" else stored
 
     async def list(self, call: Call, asked: ListOptions) -> ListResult:
         return await self._reader.list(call, asked)
@@ -70,19 +93,58 @@ class Registry:
     # --- writes
 
     async def create(self, call: Call, obj: Object) -> Stored:
-        return await self._writer.create(call, obj)
+        """The object as stored; for a binding or an eviction, a Status."""
+        match (call.resource.resource, call.subresource):
+            case ("pods", "binding"):
+                return await self._bindings.create(call, obj)
+            case ("bindings", ""):
+                return await self._bindings.create(self._of_legacy_binding(call, obj), obj)
+            case ("pods", "eviction"):
+                return await self._evictions.create(call, obj)
+            case (_, ""):
+                return await self._writer.create(call, obj)
+        raise errors.MethodNotAllowed("the server does not allow this method on the requested resource")
 
     async def update(self, call: Call, obj: Object) -> tuple[Stored, bool]:
         """The object as written, and whether it was created."""
+        if call.subresource == "scale":
+            return await self._scale(call, _constant(obj), obj.get("metadata") or {}), False
         return await self._writer.update(call, obj)
 
     async def patch(self, call: Call, patch_type: str, body: bytes) -> Stored:
+        if call.subresource == "scale":
+            patch = Patch(self.scheme, call, patch_type, body, scale.SCALE)
+            return await self._scale(call, patch.apply, {})
         patch = Patch(self.scheme, call, patch_type, body)
 
         async def transform(current: Object) -> Object:
             return patch.apply(current)
 
         return await self._writer.rewrite(call, transform)
+
+    async def _scale(self, call: Call, change: Callable[[Object], Object], preconditions: Object) -> Stored:
+        """Writes the replicas of the Scale that `change` makes of the current one."""
+
+        async def transform(current: Object) -> Object:
+            asked = change(scale.view(current))
+            scale.check(call, asked)
+            return scale.fold(current, asked)
+
+        stored = await self._writer.rewrite(
+            call,
+            transform,
+            uid=preconditions.get("uid"),
+            version=preconditions.get("resourceVersion"),
+            gate=self._scale_gate,
+        )
+        return scale.stored_view(stored)
+
+    def _of_legacy_binding(self, call: Call, binding: Object) -> Call:
+        """`POST bindings` names its pod in the body."""
+        row = self.scheme.find("", "v1", "pods")
+        assert row is not None
+        name = (binding.get("metadata") or {}).get("name") or ""
+        return Call(call.user, row, "create", call.namespace, name, "binding", dry_run=call.dry_run)
 
     async def delete(self, call: Call, options: dict[str, Any]) -> tuple[Stored, bool]:
         """The object as it is or was, and whether it is gone."""
@@ -107,6 +169,10 @@ class Registry:
             if isinstance(result, BaseException):
                 raise result
         return listed
+
+
+def _constant(obj: Object) -> Callable[[Object], Object]:
+    return lambda _: obj
 
 
 def _one(call: Call, namespace: str, name: str) -> Call:

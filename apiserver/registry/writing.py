@@ -8,13 +8,16 @@ Guarantees: nothing is written before all of admission and validation passed; a 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from apimachinery import errors
+from apimachinery import errors, gvr, objects
 from apimachinery.clock import Clock
 from apimachinery.objects import Object
 from apiserver.registry import faults, strategies
+from apiserver.registry.addresses import Addresses
+from apiserver.registry.answers import Answer
 from apiserver.registry.call import Admission, Call
 from apiserver.registry.conversion import TABLE as CONVERTERS
 from apiserver.registry.identity import NAME_TRIES_MAX, Identity
@@ -29,16 +32,38 @@ from apiserver.storage.types import Stored
 RACE_TRIES_MAX = 16  # rounds of an update that others keep overtaking; upstream never stops, a bound is kinder
 
 Transform = Callable[[Object], Awaitable[Object]]
-"""From a private copy of the current object (with resourceVersion) to the one to write, before defaults."""
+"""From the current object (with resourceVersion; shared, not to be changed) to the one to write, with its defaults."""
+
+
+class Open:
+    """Admission of writes that the server itself makes, or that were admitted as something else."""
+
+    async def mutate(self, call: Call, operation: str, obj: Object | None, old: Object | None) -> Object | None:
+        return obj
+
+    async def validate(self, call: Call, operation: str, obj: Object | None, old: Object | None) -> None:
+        return None
+
+
+OPEN = Open()
 
 
 class Writer:
-    def __init__(self, scheme: Scheme, store: Store, admission: Admission, clock: Clock, identity: Identity) -> None:
+    def __init__(
+        self,
+        scheme: Scheme,
+        store: Store,
+        admission: Admission,
+        clock: Clock,
+        identity: Identity,
+        addresses: Addresses,
+    ) -> None:
         self._scheme = scheme
         self._store = store
         self._admission = admission
         self._clock = clock
         self._identity = identity
+        self._addresses = addresses
 
     # --- create
 
@@ -46,7 +71,7 @@ class Writer:
         """Stores a new object. Raises AlreadyExists, Invalid, Forbidden and whatever admission raises."""
         resource, strategy = call.resource, strategies.of(call.resource)
         _place(call, obj)
-        obj = await self._mutate(call, "CREATE", obj, None)
+        obj = await self._mutate(call, self._admission, "CREATE", obj, None)
         _place(call, obj)
         self._identity.stamp(obj, self._clock.now())
         strategy.prepare_create(obj, call)
@@ -56,10 +81,9 @@ class Writer:
             if prefix:
                 obj["metadata"]["name"] = self._identity.name(prefix)
             self._validate(call, strategy, obj)
-            await self._admission.validate(call, "CREATE", obj, None)
             name = obj["metadata"]["name"]
             try:
-                return await self._insert(call, strategy, obj)
+                return await self._addressed(call, obj, None, lambda: self._insert(call, strategy, obj))
             except types.KeyExists as error:
                 if not left:
                     raise faults.translate(error, resource, name) from error
@@ -69,12 +93,13 @@ class Writer:
 
     async def _insert(self, call: Call, strategy: Strategy, obj: Object) -> Stored:
         resource = call.resource
+        await self._admission.validate(call, "CREATE", obj, None)
         key = resource.key(call.namespace, obj["metadata"]["name"])
         raw = self._encode(resource, obj)
         if call.dry_run:
             if await self._store.get(key) is not None:
                 raise types.KeyExists
-            return self._served(resource, Stored(key, raw, 0))
+            return Answer(types.encode(obj))
         stored = await self._store.create(key, raw, ttl_seconds=strategy.ttl_seconds)
         return self._served(resource, stored)
 
@@ -84,10 +109,15 @@ class Writer:
         found += strategy.validate(obj, call)
         _refuse(call.resource, obj, found)
 
-    async def _mutate(self, call: Call, operation: str, obj: Object, old: Object | None) -> Object:
-        mutated = await self._admission.mutate(call, operation, obj, old)
+    async def admit(self, call: Call, operation: str, obj: Object, old: Object | None) -> None:
+        """Admission of what is not stored itself."""
+        await self._mutate(call, self._admission, operation, obj, old)
+        await self._admission.validate(call, operation, obj, old)
+
+    async def _mutate(self, call: Call, gate: Admission, operation: str, obj: Object, old: Object | None) -> Object:
+        mutated = await gate.mutate(call, operation, obj, old)
         assert mutated is not None, "admission of a write returns an object"
-        if mutated is not obj:
+        if mutated is not obj and not call.subresource:
             self._scheme.default(call.resource.gvk, mutated)
         return mutated
 
@@ -100,7 +130,7 @@ class Writer:
         given = obj["metadata"]
 
         async def replace(current: Object) -> Object:
-            return _copied(obj)
+            return objects.copied(obj)
 
         try:
             stored = await self.rewrite(call, replace, uid=given.get("uid"), version=given.get("resourceVersion"))
@@ -111,9 +141,19 @@ class Writer:
         return stored, False
 
     async def rewrite(
-        self, call: Call, transform: Transform, *, uid: str | None = None, version: str | None = None
+        self,
+        call: Call,
+        transform: Transform,
+        *,
+        uid: str | None = None,
+        version: str | None = None,
+        gate: Admission | None = None,
     ) -> Stored:
-        """Writes what `transform` makes of the current object. `uid` and `version` must hold, where given."""
+        """Writes what `transform` makes of the current object. `uid` and `version` must hold, where given.
+
+        `gate` is who admits the change, the admission chain unless said.
+        """
+        gate = gate or self._admission
         resource = call.resource
         key = resource.key(call.namespace, call.name)
         try:
@@ -124,7 +164,7 @@ class Writer:
                 if current is None:
                     raise errors.not_found(resource.group, resource.resource, call.name)
                 try:
-                    return await self._attempt(call, transform, current, fresh, uid, version)
+                    return await self._attempt(call, transform, gate, current, fresh, uid, version)
                 except errors.APIError:
                     newest = None if fresh else await self._store.get(key)
                     if newest is None or newest.revision == current.revision:
@@ -137,22 +177,37 @@ class Writer:
             raise faults.translate(error, resource, call.name) from error
 
     async def _attempt(
-        self, call: Call, transform: Transform, current: Stored, fresh: bool, uid: str | None, version: str | None
+        self,
+        call: Call,
+        transform: Transform,
+        gate: Admission,
+        current: Stored,
+        fresh: bool,
+        uid: str | None,
+        version: str | None,
     ) -> Stored:
         """One round of `rewrite`. Raises RevisionMismatch when `current` is not what etcd has."""
         resource, strategy = call.resource, strategies.of(call.resource)
         old = self._decoded(resource, current)
         _check_preconditions(resource, old, uid, version)
-        new = await transform(self._decoded(resource, current))
+        new = await transform(old)
         written = new["metadata"].get("resourceVersion")
         if written and written != str(current.revision):
             raise errors.conflict(resource.group, resource.resource, call.name)
         if not written and not strategy.unconditional_update and call.verb == "update":
             why = causes.invalid("metadata.resourceVersion", 0, "must be specified for an update")
             raise errors.invalid(resource.group, resource.kind, call.name, [why])
-        new = await self._mutate(call, "UPDATE", new, old)
+        new = await self._mutate(call, gate, "UPDATE", new, old)
         self._prepare_update(call, strategy, new, old)
-        await self._admission.validate(call, "UPDATE", new, old)
+
+        async def write() -> Stored:
+            await gate.validate(call, "UPDATE", new, old)
+            return await self._replace(call, strategy, new, current, fresh)
+
+        return await self._addressed(call, new, old, write)
+
+    async def _replace(self, call: Call, strategy: Strategy, new: Object, current: Stored, fresh: bool) -> Stored:
+        resource = call.resource
         raw = self._encode(resource, new)
         if _is_finished(strategy, new):
             return await self._remove(call, raw, current)
@@ -189,6 +244,24 @@ class Writer:
         own = metadata.validate(meta, call.resource.namespaced, strategy.name_problems)
         _refuse(call.resource, new, own + metadata.validate_update(meta, before) + found)
 
+    async def _addressed(
+        self, call: Call, new: Object, old: Object | None, write: Callable[[], Awaitable[Stored]]
+    ) -> Stored:
+        """`write`, with a service's addresses claimed before and settled after."""
+        if call.resource.gvr != gvr.SERVICES or call.subresource:
+            return await write()
+        claim = await self._addresses.claim(new, old, dry_run=call.dry_run)
+        try:
+            stored = await write()
+        except (asyncio.CancelledError, types.Unavailable):
+            raise  # nobody knows whether the service was written, so the claim stays
+        except BaseException:
+            await self._addresses.settle(claim, written=False)
+            raise
+        if not call.dry_run:
+            await self._addresses.settle(claim, written=True)
+        return stored
+
     async def _unchanged(self, resource: Resource, current: Stored, fresh: bool) -> Stored:
         """The current object, once it is known to be the newest. Raises RevisionMismatch, KeyMissing."""
         if not fresh:
@@ -203,6 +276,7 @@ class Writer:
         """The last finalizer went: the object goes with it, and is answered as it was to be written."""
         if not call.dry_run:
             deleted = await self._store.delete(current.key, expected_revision=current.revision)
+            await self._addresses.release(call.resource, current)
             return self._served(call.resource, Stored(current.key, raw, deleted.revision))
         return self._served(call.resource, Stored(current.key, raw, current.revision))
 
@@ -239,11 +313,6 @@ def _name(call: Call, obj: Object) -> None:
     name = obj["metadata"].get("name")
     if name != call.name:
         raise errors.BadRequest(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
-
-
-def _copied(obj: Object) -> Object:
-    """A copy that preparing may change: two levels are all that it changes in place."""
-    return {key: dict(value) if isinstance(value, dict) else value for key, value in obj.items()}
 
 
 def _check_preconditions(resource: Resource, old: Object, uid: str | None, version: str | None) -> None:
