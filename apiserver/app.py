@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from fastapi import FastAPI
+from starlette.routing import Route
 
 from apiserver import asgi, metrics, responses
 from apiserver import request as requests
@@ -52,7 +53,7 @@ class Application(FastAPI):
         self._wiring = wiring
         for path, endpoint in routes(handlers).items():
             self.mount(path, endpoint)  # what is under it
-            self.add_route(path or "/", endpoint)  # itself: Starlette takes ASGI instances too
+            self.router.routes.append(Route(path or "/", endpoint))  # itself
 
     def build_middleware_stack(self) -> asgi.App:
         return chain.fold(FILTERS, self.router, self._wiring)

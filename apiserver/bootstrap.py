@@ -1,4 +1,4 @@
-"""What a cluster has before anybody asks: namespaces, roles and bindings. Made when the first worker starts.
+"""What a cluster has before anybody asks: namespaces, priority classes, roles and bindings. Made when the first worker starts.
 
 Guarantees: objects are created when they are missing; roles and bindings regain what they should have, and keep what was
 added to them, unless their annotation `rbac.authorization.kubernetes.io/autoupdate` is "false"; a second run changes nothing.
@@ -10,10 +10,11 @@ import asyncio
 import logging
 from collections.abc import Iterable, Iterator
 
-from apimachinery import errors
+from apimachinery import codec, errors
 from apimachinery.clock import Clock
 from apimachinery.gvr import GVK
 from apimachinery.objects import Object
+from apiserver.admission import priority
 from apiserver.authorization import bootstrap_roles as table
 from apiserver.authorization import rules
 from apiserver.registry.call import LOOPBACK, Call
@@ -29,6 +30,11 @@ _LABELS = {"kubernetes.io/bootstrapping": "rbac-defaults"}
 # Writes at a time: enough to be ready in a fraction of a second, too few to be felt by others
 _AT_A_TIME = 16
 _RETRY_SECONDS = 1.0
+_CLASSES = {
+    "system-node-critical": "Used for system critical pods that must not be moved from their current node.",
+    "system-cluster-critical": "Used for system critical pods that must run in the cluster, but can be moved to another "
+    "node if necessary.",
+}
 
 
 class Bootstrap:
@@ -41,7 +47,7 @@ class Bootstrap:
     async def run(self) -> None:
         """Makes everything, several at a time, namespaces first; what fails is tried again until it succeeds."""
         await self._all([_namespace(name) for name in NAMESPACES])
-        await self._all(list(rbac_objects()))
+        await self._all([*priority_classes(), *rbac_objects()])
 
     async def _all(self, wanted: list[Object]) -> None:
         while wanted:
@@ -66,7 +72,8 @@ class Bootstrap:
             existing = self._store.cached(row.key(namespace, name))
             if existing is None:
                 try:
-                    await self._registry.create(Call(LOOPBACK, row, "create", namespace), obj)
+                    call = Call(LOOPBACK, row, "create", namespace)
+                    await self._registry.create(call, self._registry.decode(call, codec.encode(obj)))
                 except errors.AlreadyExists:
                     _log.debug("%s %s was made by another apiserver", row.resource, name)
                 return
@@ -79,7 +86,7 @@ class Bootstrap:
 def reconciled(existing: Object, wanted: Object) -> Object | None:
     """`existing` with what it lacks, or None when nothing is missing or it must not be touched."""
     metadata = existing["metadata"]
-    if wanted["kind"] == "Namespace" or (metadata.get("annotations") or {}).get(AUTO_UPDATE) == "false":
+    if "labels" not in wanted["metadata"] or (metadata.get("annotations") or {}).get(AUTO_UPDATE) == "false":
         return None
     changed = dict(existing)
     for part in ("labels", "annotations"):
@@ -91,6 +98,18 @@ def reconciled(existing: Object, wanted: Object) -> Object | None:
         present = existing.get("subjects") or []
         changed["subjects"] = [*present, *(subject for subject in wanted["subjects"] if subject not in present)]
     return None if changed == existing else changed
+
+
+def priority_classes() -> Iterator[Object]:
+    """The classes of what a cluster cannot do without."""
+    for name, value in priority.SYSTEM_CLASSES.items():
+        yield {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": name},
+            "value": value,
+            "description": _CLASSES[name],
+        }
 
 
 def rbac_objects() -> Iterator[Object]:

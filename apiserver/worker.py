@@ -20,7 +20,10 @@ import uvicorn
 from apimachinery.clock import Clock, SystemClock
 from apiserver import app, bootstrap, config, metrics, server, supervisor
 from apiserver.admission import chain as admission
-from apiserver.admission import namespace_lifecycle
+from apiserver.admission import default_toleration_seconds, namespace_lifecycle, priority, service_account
+from apiserver.admission.webhooks import calling, configuration, reviewing
+from apiserver.admission.webhooks.mutating import MutatingAdmissionWebhook
+from apiserver.admission.webhooks.validating import ValidatingAdmissionWebhook
 from apiserver.authentication import csvfile, tokens, union, x509
 from apiserver.authorization import rbac
 from apiserver.authorization import union as authorizers
@@ -53,6 +56,9 @@ class Worker:
         self._scheme = Scheme.builtin()
         self._store = Store(settings.etcd_servers, tls=_etcd_tls(settings), prefix=f"{settings.etcd_prefix}/")
         self._rbac = rbac.RBAC()
+        self._mutating = configuration.Webhooks(configuration.MUTATING)
+        self._validating = configuration.Webhooks(configuration.VALIDATING)
+        self._caller = calling.Caller(self._store)
         self._admission = self._admission_chain()
         self._registry = Registry(self._scheme, self._store, self._admission, self._clock)
         self._bearer = self._bearer_tokens()
@@ -67,7 +73,8 @@ class Worker:
     async def life(self) -> AsyncIterator[None]:
         """Within it requests can be served. Raises Unavailable when etcd does not answer."""
         await self._store.start()
-        self._rbac.follow(self._store)
+        for follower in (self._rbac, self._mutating, self._validating):
+            follower.follow(self._store)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._bootstrap()), group.create_task(self._registry.run())]
             tasks.append(group.create_task(self._flush()))
@@ -76,6 +83,7 @@ class Worker:
             finally:
                 for task in tasks:
                     task.cancel()
+        await self._caller.close()
         await self._store.stop()
 
     async def _bootstrap(self) -> None:
@@ -162,9 +170,22 @@ class Worker:
         return authorizers.Union([authorizers.PrivilegedGroup(), *chosen])
 
     def _admission_chain(self) -> admission.Chain:
+        """All plugins in upstream's order, less those that the flags leave out."""
         enabled = self._config.admission_plugins
-        mutators: list[admission.Mutator] = [namespace_lifecycle.NamespaceLifecycle(self._store)]
-        return admission.Chain([plugin for plugin in mutators if plugin.name in enabled], [])
+        mutating = reviewing.Reviewer(self._store, self._mutating, self._caller)
+        validating = reviewing.Reviewer(self._store, self._validating, self._caller)
+        mutators: list[admission.Mutator] = [
+            namespace_lifecycle.NamespaceLifecycle(self._store),
+            service_account.ServiceAccount(),
+            priority.Priority(self._store),
+            default_toleration_seconds.DefaultTolerationSeconds(),
+            MutatingAdmissionWebhook(mutating, self._scheme),
+        ]
+        validators: list[admission.Validator] = [ValidatingAdmissionWebhook(validating)]
+        return admission.Chain(
+            [plugin for plugin in mutators if plugin.name in enabled],
+            [plugin for plugin in validators if plugin.name in enabled],
+        )
 
 
 def _etcd_tls(settings: config.Config) -> types.TlsFiles | None:

@@ -23,7 +23,7 @@ from apiserver.handlers.watch import Watches
 from apiserver.registry.call import Call
 from apiserver.registry.options import ListOptions
 from apiserver.registry.registry import Registry
-from apiserver.request import Request
+from apiserver.request import Request, RequestInfo
 from apiserver.scheme.resources import Resource
 from apiserver.scheme.scheme import Scheme
 from apiserver.storage.types import Stored
@@ -34,6 +34,9 @@ PATCH_TYPES = (
     "application/strategic-merge-patch+json",
     "application/apply-patch+yaml",
 )
+
+# A create is on a collection, the others are on one object
+_WRITES = frozenset({"create", "update", "patch"})
 
 Special = Callable[[Request, Call, Receive, Send], Awaitable[None]]
 """A handler of what is not stored; found by (group, resource, subresource)."""
@@ -101,30 +104,15 @@ class Resources:
         row = self._scheme.find(info.group, info.version, info.resource)
         if row is None:
             raise not_found()
-        namespace = info.namespace if row.namespaced else ""
-        if not row.namespaced and info.namespace and info.resource != "namespaces":
-            raise not_found()
-        if row.namespaced and not namespace and (info.name and info.verb not in ("list", "watch")):
-            raise not_found()
-        self._check_verb(row, info.verb, info.subresource)
+        check_path(row, info)
         request.routed = True
+        namespace = info.namespace if row.namespaced else ""
         call = Call(request.user, row, info.verb, namespace, info.name, info.subresource, warnings=request.warnings)
         call.audit_annotations = request.audit_annotations
         call.traceparent = request.traceparent
         if request.query:
             _read_options(request, call)
         return call
-
-    def _check_verb(self, row: Resource, verb: str, subresource: str) -> None:
-        if not subresource:
-            allowed = row.verbs
-        else:
-            sub = row.subresource(subresource)
-            if sub is None:
-                raise not_found()
-            allowed = sub.verbs
-        if verb not in allowed:
-            raise not_allowed()
 
     async def _get(self, request: Request, call: Call, receive: Receive, send: Send) -> None:
         renderer = self._renderer(request, call)
@@ -191,6 +179,29 @@ class Resources:
 
     async def _send(self, request: Request, send: Send, code: int, body: bytes) -> None:
         await responses.send_json(request, send, code, body)
+
+
+def check_path(row: Resource, info: RequestInfo) -> None:
+    """Whether the row has what the path and the verb ask for. Raises NotFound and MethodNotAllowed."""
+    everywhere = row.namespaced and not info.namespace
+    is_namespace = row.resource == "namespaces" and not row.group
+    if (not row.namespaced and info.namespace and not is_namespace) or (everywhere and _names_one(info)):
+        raise not_found()
+    allowed = row.verbs
+    if info.subresource:
+        sub = row.subresource(info.subresource)
+        if sub is None:
+            raise not_found()
+        allowed = sub.verbs
+    elif (info.verb == "create") == bool(info.name) and info.verb in _WRITES or (everywhere and info.verb == "create"):
+        raise not_allowed()
+    if info.verb not in allowed:
+        raise not_allowed()
+
+
+def _names_one(info: RequestInfo) -> bool:
+    """Whether the path has a name (a list's name may also come from its field selector)."""
+    return bool(info.name) and info.verb not in ("list", "watch")
 
 
 def not_allowed() -> errors.MethodNotAllowed:

@@ -1,0 +1,1 @@
+"""MutatingAdmissionWebhook and ValidatingAdmissionWebhook: somebody else's word on a write (step A6)."""

@@ -1,0 +1,30 @@
+"""What component tests share: one apiserver for all of them, and a namespace for each."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests import harness
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[harness.Server]:
+    """An apiserver that no test may stop, reconfigure or fill beyond its own namespace."""
+    with harness.Server() as server:
+        yield server
+
+
+@pytest.fixture
+def namespace(server: harness.Server) -> Iterator[str]:
+    with harness.namespace(server, f"test-{uuid.uuid4().hex[:8]}") as name:
+        yield name
+
+
+@pytest.fixture
+def admin(server: harness.Server) -> Iterator[httpx.Client]:
+    with server.admin() as client:
+        yield client
