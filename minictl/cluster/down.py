@@ -17,7 +17,7 @@ from minictl.cluster.progress import Progress
 from minictl.cluster.settings import CONTAINERD, Settings
 
 # All data is about to be removed: a process needs time only to end its children, not to save anything
-GRACE_SECONDS = 3.0
+GRACE_SECONDS = 1.0
 ROUNDS = 5  # of killing: a fork at the wrong moment escapes one round, not five
 
 

@@ -1,7 +1,7 @@
 """What runs, as the supervisor knows it: DIR/state.json, replaced atomically at every change.
 
 Only the supervisor writes it. It is a record to resume from, not the truth: whoever reads it compares pid and start
-time with /proc (`processes`), so a stale file, or one from before a reboot, can mislead nobody.
+time with /proc (`processes`), so a stale file can mislead nobody; what ran before this machine was booted is dropped.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import Any
 from certs import files
 from minictl.cluster import processes
 from minictl.cluster.processes import Identity
+
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 # Phases of a process
 WAITING = "waiting"  # for others to become ready
@@ -58,7 +60,8 @@ def file_of(folder: Path) -> Path:
 
 
 def save(folder: Path, state: State) -> None:
-    files.write(file_of(folder), json.dumps(dataclasses.asdict(state), indent=1).encode())
+    content = {"boot": boot_id(), **dataclasses.asdict(state)}
+    files.write(file_of(folder), json.dumps(content, indent=1).encode())
 
 
 def load(folder: Path) -> State:
@@ -72,7 +75,20 @@ def load(folder: Path) -> State:
 
 def _parse(data: dict[str, Any]) -> State:
     running = {name: _running(item) for name, item in data["processes"].items()}
-    return State(_identity(data["supervisor"]), data["plan"], running)
+    known = State(_identity(data["supervisor"]), data["plan"], running)
+    if data["boot"] != boot_id():
+        known.supervisor = None
+        for item in running.values():
+            item.identity, item.phase = None, WAITING
+    return known
+
+
+def boot_id() -> str:
+    """A value that is new after every boot; "" where the system tells none."""
+    try:
+        return BOOT_ID.read_text().strip()
+    except OSError:
+        return ""
 
 
 def _running(data: dict[str, Any]) -> Running:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import shutil
 import subprocess
@@ -49,6 +50,7 @@ POLL_SECONDS = 0.1
 NODES_POLL_SECONDS = 0.25
 SUPERVISOR_SECONDS = 10.0
 LOG_LINES = 12
+DISK_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
 
 
 @dataclass(frozen=True)
@@ -298,11 +300,11 @@ async def wait_until_nodes_ready(settings: Settings, progress: Progress) -> None
 
 @contextlib.contextmanager
 def _disk_faults(path: Path) -> Iterator[None]:
-    """A full or read-only disk is said in one line, wherever it shows."""
+    """A full or read-only disk, or a file of another user, is said in one line, wherever it shows."""
     try:
         yield
     except OSError as error:
-        if error.errno is None:
+        if error.errno not in DISK_FAULTS:
             raise
         free = shutil.disk_usage(path if path.exists() else path.parent).free >> 20
         named = f"{error.filename}: " if error.filename else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -122,6 +123,20 @@ def test_up_starts_a_killed_supervisor_which_adopts_what_runs(cluster: LocalClus
     assert after["scheduler"] not in (0, before["scheduler"])
     others = set(before) - {"supervisor", "scheduler"}
     assert {name: after[name] for name in others} == {name: before[name] for name in others}
+
+
+def test_up_brings_everything_back_after_everything_was_killed(cluster: LocalCluster) -> None:
+    cluster.kubectl("create", "configmap", "kept", "--from-literal=a=b")
+    before = pids(cluster)
+    for pid in before.values():
+        with contextlib.suppress(ProcessLookupError):  # what is inside a node dies with its PID 1
+            os.kill(pid, signal.SIGKILL)
+    cluster.up()
+    cluster.wait_until_healthy()
+    after = pids(cluster)
+    assert not set(before.values()) & set(after.values())
+    assert cluster.get("configmap", "kept")["data"] == {"a": "b"}
+    cluster.kubectl("delete", "configmap", "kept")
 
 
 def test_a_second_cluster_runs_beside_and_goes_without_a_trace(cluster: LocalCluster, hollow: LocalCluster) -> None:

@@ -100,7 +100,7 @@ async def supervised(planned: ClusterPlan, machine: Machine, known: State | None
 
 async def until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(600):  # virtual seconds
-        while not holds():  # noqa: ASYNC110 - what is waited for has no event of its own
+        while not holds():
             await asyncio.sleep(0.1)
 
 
