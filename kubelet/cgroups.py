@@ -78,10 +78,9 @@ class Cgroups:
 
 
 def hierarchies(mounts: Path = _MOUNTS) -> list[Path]:
-    """Where cgroups are mounted: one folder with version 2, one for each controller with version 1."""
+    """Where cgroups are mounted: one folder with version 2, one for each controller with version 1, both when mixed."""
     rows = [line.split() for line in mounts.read_text().splitlines()]
-    version_1 = [Path(row[1]) for row in rows if row[2] == "cgroup"]
-    return version_1 or [Path(row[1]) for row in rows if row[2] == "cgroup2"]
+    return [Path(row[1]) for row in rows if row[2] in ("cgroup", "cgroup2")]
 
 
 def shares(milli_cpu: int) -> int:

@@ -74,7 +74,7 @@ class Kubelet:
         self.metrics = Metrics(client_metrics.registry)
         self._events = EventRecorder(client, "kubelet", config.node_name, clock=clock)
         self.source = PodSource(client, config.node_name, clock)
-        self._relist = Relist(runtime, clock, self.metrics, self._on_relisted)
+        self._relist = Relist(runtime, clock, self.metrics, self.source.wake, self._on_outage)
         self._network = self._make_network()
         self._heartbeat = Heartbeat(client, clock, self._facts, self._health, self._images_list)
         self._checker = Checker(runtime)
@@ -218,8 +218,8 @@ class Kubelet:
 
     async def _health(self) -> node_status.Health:
         return node_status.Health(
-            runtime_problem=self._relist.problem,
-            network_problem=self._network.problem if not self._relist.problem else "",
+            runtime_problem=self._relist.outage,
+            network_problem="" if self._relist.problem else self._network.problem,
             memory=machine.memory(),
             disk=machine.disk(self._config.root_dir),
             pids=machine.process_ids(),
@@ -231,8 +231,8 @@ class Kubelet:
         except errors.NodeError:
             return []
 
-    def _on_relisted(self, uid: str) -> None:
-        self.source.wake(uid)
+    def _on_outage(self) -> None:
+        self._heartbeat.poke()
 
     def _on_network(self) -> None:
         log.info("network: %s", self._network.problem or "ready", extra={"step": "L10"})

@@ -18,18 +18,30 @@ from kubelet.metrics import Metrics
 
 log = logging.getLogger(__name__)
 PERIOD_SECONDS = 1.0
+# A runtime that restarts is back within a second or two: that must not take the node out of service (upstream: 30 s)
+OUTAGE_SECONDS = 10.0
 
 
 class Relist:
     """`on_change(uid)` for each pod that differs from the look before, `on_look(snapshot)` after each look."""
 
-    def __init__(self, runtime: Runtime, clock: Clock, metrics: Metrics, on_change: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        clock: Clock,
+        metrics: Metrics,
+        on_change: Callable[[str], None],
+        on_outage: Callable[[], None],
+    ) -> None:
         self._runtime = runtime
         self._clock = clock
         self._metrics = metrics
         self._on_change = on_change
         self.last = Snapshot({}, {})
+        self._on_outage = on_outage
         self._looks = 0
+        self._answered = clock.monotonic()
+        self.outage = ""  # why the runtime is down, once it has been for OUTAGE_SECONDS
         self.problem = "not looked yet"  # "" while the runtime answers
 
     async def run(self) -> None:
@@ -61,8 +73,15 @@ class Relist:
             if not self.problem:
                 log.error("the container runtime does not answer: %s", error.message, extra={"step": "L15"})
             self.problem = error.message
+            if not self.outage and begun - self._answered >= OUTAGE_SECONDS:
+                self.outage = error.message
+                self._on_outage()
             return
         self._looks += 1
+        self._answered = begun
+        if self.outage:
+            self.outage = ""
+            self._on_outage()
         came_back, self.problem = bool(self.problem), ""
         before, self.last = self.last, seen
         if came_back:

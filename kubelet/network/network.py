@@ -86,6 +86,8 @@ class Network:
         try:
             changed = await self._configure()
             await self._look(wait_for_it=changed)
+        except errors.RuntimeUnavailable:
+            return 1.0  # says nothing about the network: the relist tells of the outage
         except (errors.NodeError, OSError) as error:
             self._set_problem(str(error))
             return RETRY_SECONDS

@@ -77,6 +77,7 @@ class PodWorker:
         self.finished = False
         self._parts = parts
         self._in_api = True
+        self._gone = False
         self._admitted = False
         self._ending: Ending | None = None
         self._verdict: Verdict | None = None
@@ -137,7 +138,7 @@ class PodWorker:
     async def run(self) -> None:
         """Until the pod is gone."""
         tracing.current.set(objects.annotations_of(self.pod).get(tracing.ANNOTATION, ""))
-        while not (self.finished and not self._in_api):
+        while not self._gone:
             self._news.clear()
             pause = await self._guarded_step()
             if pause > 0:
@@ -321,17 +322,20 @@ class PodWorker:
 
     async def _finish(self, pod: Object, observed: Observed) -> None:
         """Nothing runs any more: tell, tidy up, and take a deleted pod out of the API."""
-        if self.finished and not (objects.is_deleting(pod) and self._in_api):
+        leaving = objects.is_deleting(pod) or not self._in_api
+        if self.finished and not leaving:
             return
         self._waiting = {}
         self._tell(observed, ended=True)
         self._parts.probes.release(self.uid)
         await self._parts.cleanup.volumes(pod)
-        if objects.is_deleting(pod) or not self._in_api:
+        self.finished = True
+        if leaving:
             await self._parts.writer.settle(self.uid)
             await self._parts.cleanup.everything(pod, observed)
             await self._remove_from_api(pod)
-        self.finished = True
+            self._parts.writer.forget(self.uid)
+            self._gone = not self._in_api  # else the watch will tell; finalizers may hold the pod for long
 
     async def _remove_from_api(self, pod: Object) -> None:
         if not self._in_api:
