@@ -60,7 +60,9 @@ class Worker:
         self._validating = configuration.Webhooks(configuration.VALIDATING)
         self._caller = calling.Caller(self._store)
         self._admission = self._admission_chain()
-        self._registry = Registry(self._scheme, self._store, self._admission, self._clock)
+        self._registry = Registry(
+            self._scheme, self._store, self._admission, self._clock, service_cidr=settings.service_cluster_ip_range
+        )
         self._bearer = self._bearer_tokens()
         self._authorizer = self._authorizers()
         self._bootstrapped = False

@@ -15,6 +15,7 @@ import orjson
 from apimachinery.objects import Object
 from apiserver.negotiation import Representation
 from apiserver.registry.options import ListResult
+from apiserver.scheme import table_view
 from apiserver.scheme.resources import Resource
 from apiserver.storage.types import Stored
 
@@ -81,8 +82,6 @@ class Renderer:
         }
 
     def _table(self, items: Sequence[Object], api_version: str, metadata: Object) -> Object:
-        from apiserver.scheme import table_view
-
         columns = table_view.columns(self._row)
         now = self._now()
         rows = [
