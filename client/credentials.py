@@ -13,7 +13,6 @@ import contextlib
 import json
 import os
 import ssl
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -146,6 +145,8 @@ def _as_file(content: bytes) -> Iterator[str]:
             file.flush()
             yield f"/proc/self/fd/{descriptor}"
         return
+    import tempfile  # late: for systems without memory files only
+
     with tempfile.NamedTemporaryFile() as named:  # mode 0600, removed at once
         named.write(content)
         named.flush()

@@ -11,7 +11,7 @@ the end that was asked for is given up. Does not retry conflicts and does not ca
 from __future__ import annotations
 
 import asyncio
-import platform
+import os
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -434,8 +434,10 @@ class Client:
         return headers
 
     async def _read(self, response: httpx.Response) -> bytes:
-        pieces = [chunk async for chunk in self._chunks(response)]
-        await response.stream.aclose()  # type: ignore[union-attr]  # transports give async streams
+        try:
+            pieces = [chunk async for chunk in self._chunks(response)]
+        finally:
+            await response.stream.aclose()  # type: ignore[union-attr]  # transports give async streams
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     async def _chunks(self, response: httpx.Response) -> AsyncIterator[bytes]:
@@ -495,7 +497,7 @@ async def _lines(chunks: AsyncIterator[bytes], server: str) -> AsyncIterator[byt
 
 
 def _constant_headers(config: ClientConfig, user_agent: str) -> dict[str, str]:
-    machine = platform.machine().replace("x86_64", "amd64").replace("aarch64", "arm64")
+    machine = os.uname().machine.replace("x86_64", "amd64").replace("aarch64", "arm64")
     headers = {
         "accept": "application/json",
         # on one machine or one rack, compressing costs more than sending

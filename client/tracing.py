@@ -6,8 +6,8 @@ Source: https://www.w3.org/TR/trace-context/
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 from contextvars import ContextVar
 
 current: ContextVar[str] = ContextVar("traceparent", default="")
@@ -18,7 +18,7 @@ _FORM = re.compile(r"[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-
 
 def start() -> str:
     """A new sampled trace."""
-    return f"00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-01"
+    return f"00-{os.urandom(16).hex()}-{os.urandom(8).hex()}-01"
 
 
 def is_valid(value: str) -> bool:

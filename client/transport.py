@@ -1,4 +1,4 @@
-"""How bytes reach the server: httpx's interface, over aiohttp in components and over httpx's own transport in the CLI.
+"""How bytes reach the server: httpx's interface, over aiohttp in components, over a small transport in minictl.
 
 aiohttp costs a third of a second to import and then a third of the CPU a call; a component pays the first once, a
 command line would pay it each time. Both find a peer that vanished: keep-alive probes close the connection after
@@ -59,9 +59,9 @@ def for_component(context: ssl.SSLContext | None) -> httpx.AsyncBaseTransport:
 
 def for_command(context: ssl.SSLContext | None) -> httpx.AsyncBaseTransport:
     """The transport of a command line: quick to import."""
-    return httpx.AsyncHTTPTransport(
-        verify=context if context is not None else False, socket_options=socket_options(), trust_env=False
-    )
+    from client.commandhttp import CommandTransport
+
+    return CommandTransport(context, socket_options())
 
 
 def _socket(address: Any) -> socket.socket:

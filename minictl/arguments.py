@@ -101,6 +101,7 @@ def parser_of(command: commands.Command, target: Any) -> argparse.ArgumentParser
 
 def parse(parser: argparse.ArgumentParser, target: Any, words: list[str], tail: list[str]) -> argparse.Namespace:
     """The flags and arguments of one command. Raises UsageError."""
+    words = _spelled_out(parser, words)
     takes_command = getattr(target, "TAKES_COMMAND", False)
     positional = [] if takes_command or not tail else ["--", *tail]
     if parser._subparsers is not None:  # nested commands cannot be mixed with flags
@@ -109,6 +110,24 @@ def parse(parser: argparse.ArgumentParser, target: Any, words: list[str], tail: 
         args = _parse_intermixed(parser, words, positional)
     args.command_line = tail if takes_command else []
     return args
+
+
+def _spelled_out(parser: argparse.ArgumentParser, words: list[str]) -> list[str]:
+    """kubectl's spellings that argparse has not: `--force=true`, and `--dry-run` alone, which takes no next word."""
+    actions = {flag: action for action in parser._actions for flag in action.option_strings}
+    spelled: list[str] = []
+    for word in words:
+        flag, equals, value = word.partition("=")
+        action = actions.get(flag)
+        if action is not None and equals and isinstance(action, argparse._StoreTrueAction):
+            if value not in ("true", "false"):
+                raise UsageError(f'invalid argument "{value}" for "{flag}" flag', parser.prog.partition(" ")[2])
+            spelled += [flag] if value == "true" else []
+        elif action is not None and not equals and action.nargs == "?":
+            spelled.append(f"{flag}={action.const}")
+        else:
+            spelled.append(word)
+    return spelled
 
 
 def _parse_intermixed(parser: argparse.ArgumentParser, words: list[str], positional: list[str]) -> argparse.Namespace:

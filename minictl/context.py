@@ -11,6 +11,7 @@ from client import kubeconfig
 
 if TYPE_CHECKING:
     from client.rest import Client
+    from minictl.manifests import Manifest
     from minictl.mapper import Mapper
 
 # `make up` and `minictl up` leave their kubeconfig here: in its folder, no flag is needed
@@ -80,6 +81,12 @@ class Context:
             cache = discovery.Cache(discovery.cache_folder(self.args.cache_dir, self.environ), self.config)
             self._mapper = Mapper(discovery.Discovery(self.client, cache))
         return self._mapper
+
+    def manifests(self, args: argparse.Namespace) -> list[Manifest]:
+        """The objects of `-f`."""
+        from minictl import manifests
+
+        return manifests.read(args.filename, self.stdin, recursive=args.recursive)
 
     def write(self, text: str) -> None:
         """A line, or several, to the standard output."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -82,6 +81,8 @@ class Cache:
 
     def write(self, content: Mapping[str, Any]) -> None:
         """Whole or not at all: another minictl may be reading."""
+        import tempfile  # late: most runs only read
+
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=self._path.parent, delete=False) as file:

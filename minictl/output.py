@@ -8,7 +8,6 @@ from typing import Any
 
 from apimachinery import objects
 from apimachinery.objects import Object
-from minictl import jsonpath
 from minictl.failures import Refused
 
 FORMATS = "json, yaml, name, wide, jsonpath=TEMPLATE"
@@ -29,6 +28,8 @@ def render(obj: Object, form: str, noun: str = "") -> str:
     """One object, or a List. `noun` is what `-o name` puts before the name."""
     kind, _, template = form.partition("=")
     if kind == "jsonpath":
+        from minictl import jsonpath  # late: tables need none
+
         return jsonpath.render(template, obj)
     if kind == "name":
         return f"{noun}/{objects.name_of(obj)}\n"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from apimachinery import errors, objects
-from minictl import durations, failures, flags, manifests, targets, validation
+from minictl import durations, failures, flags, targets, validation
 from minictl.commands.create import namespace_for
 from minictl.context import Context
 from minictl.discovery import ApiResource
@@ -116,7 +116,7 @@ async def _find(context: Context, args: argparse.Namespace) -> list[Doomed]:
     mapper = await context.mapper()
     if args.filename:
         found = []
-        for manifest in manifests.read(args.filename, context.stdin, recursive=args.recursive):
+        for manifest in context.manifests(args):
             resource = await mapper.by_kind(manifest.gvk)
             namespace = namespace_for(context, args, manifest) if resource.namespaced else None
             found.append(Doomed(resource, objects.name_of(manifest.obj), namespace, manifest.source))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from apimachinery import errors, objects, pods
 from apimachinery.gvr import EVENTS, LEASES, PODS, REPLICA_SETS
 from apimachinery.objects import Object
-from minictl import failures, flags, manifests, targets, validation
+from minictl import failures, flags, targets, validation
 from minictl.context import Context
 from minictl.describe import data, generic, layout, node, pod, workload
 from minictl.discovery import ApiResource
@@ -53,7 +53,7 @@ async def _targets(context: Context, args: argparse.Namespace) -> list[Target]:
     mapper = await context.mapper()
     if not args.filename:
         return await targets.resolve(mapper, args.targets, verb="describe")
-    read = manifests.read(args.filename, context.stdin, recursive=args.recursive)
+    read = context.manifests(args)
     return [Target(await mapper.by_kind(found.gvk), (objects.name_of(found.obj),)) for found in read]
 
 

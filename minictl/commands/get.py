@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from apimachinery import errors, objects
 from apimachinery.objects import Object
-from minictl import flags, jsonpath, manifests, output, tables, targets, validation
+from minictl import flags, output, tables, targets, validation
 from minictl.context import Context
 from minictl.discovery import ApiResource
 from minictl.failures import Refused, Several
@@ -70,7 +70,7 @@ async def _targets(context: Context, args: argparse.Namespace) -> list[Target]:
         if (args.selector or args.field_selector) and any(target.names for target in found):
             raise Refused("name cannot be provided when a selector is specified")
         return found
-    read = manifests.read(args.filename, context.stdin, recursive=args.recursive)
+    read = context.manifests(args)
     return [Target(await mapper.by_kind(manifest.gvk), (objects.name_of(manifest.obj),)) for manifest in read]
 
 
@@ -134,6 +134,8 @@ def _sort(items: list[Object], args: argparse.Namespace) -> list[Object]:
 
 def _sort_key(obj: Object, path: str) -> tuple[int, float, str]:
     """Numbers before text, what has no such field first."""
+    from minictl import jsonpath
+
     value = next(iter(jsonpath.find(path, obj)), None)
     if value is None:
         return (0, 0.0, "")
