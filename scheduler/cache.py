@@ -12,9 +12,10 @@ from apimachinery import objects
 from apimachinery.objects import Key, Object
 from scheduler import nodeinfo
 from scheduler.framework import Event
+from scheduler.memo import Journal, Memo
 from scheduler.nodeinfo import NodeInfo
 from scheduler.podinfo import PodInfo
-from scheduler.snapshot import Snapshot, count_images
+from scheduler.snapshot import Facts, Snapshot, facts_of
 
 
 class Cache:
@@ -28,27 +29,47 @@ class Cache:
         self._assumed: set[Key] = set()
         self._waiting: dict[str, dict[str, PodInfo]] = {}  # pods whose node is not known (yet, or any more)
         self._snapshot: Snapshot | None = None
-        self._image_nodes: dict[str, int] | None = None
+        self._facts: Facts | None = None  # None: to be worked out again
+        self._last_facts = Facts()
+        self._memo, self._journal = Memo(), Journal()
 
     def snapshot(self) -> Snapshot:
         """All nodes now. The same value until something changes."""
         if self._snapshot is None:
-            if self._image_nodes is None:
-                self._image_nodes = count_images(self._nodes.values())
-            self._snapshot = Snapshot(tuple(self._nodes.values()), self._namespace_labels, self._image_nodes)
+            self._snapshot = Snapshot(
+                dict(self._nodes),
+                self._current_facts(),
+                self._namespace_labels,
+                self._memo,
+                self._journal,
+                self._journal.version,
+            )
         return self._snapshot
+
+    def forget_answers(self) -> None:
+        """Something outside of nodes and pods changed that answers may depend on (the labels of a namespace)."""
+        self._memo.clear()
+
+    def _current_facts(self) -> Facts:
+        """The very same value for as long as nothing of it differs: most changes of nodes are heartbeats."""
+        if self._facts is None:
+            facts = facts_of(self._nodes.values())
+            self._last_facts = self._last_facts if facts == self._last_facts else facts
+            self._facts = self._last_facts
+        return self._facts
 
     # --- nodes
 
     def update_node(self, node: Object) -> list[Event]:
         name = objects.name_of(node)
-        self._image_nodes = None
+        self._facts = None
         old = self._nodes.get(name)
         if old is None:
             info = nodeinfo.of(node)
             for pod in self._waiting.pop(name, {}).values():
                 info = info.with_pod(pod)
             self._set(info)
+            self._journal.restart()
             return [Event.NODE_ADDED]
         new = old.with_node(node)
         self._set(new)
@@ -56,7 +77,8 @@ class Cache:
 
     def remove_node(self, name: str) -> None:
         node = self._nodes.pop(name, None)
-        self._snapshot = self._image_nodes = None
+        self._snapshot = self._facts = None
+        self._journal.restart()
         if node is not None and node.pods:
             self._waiting[name] = dict(node.pods)
 
@@ -117,6 +139,7 @@ class Cache:
 
     def _set(self, info: NodeInfo) -> None:
         self._nodes[info.name] = info
+        self._journal.note(info.name)
         self._snapshot = None
 
 

@@ -54,6 +54,11 @@ class Plugin(Protocol):
         """The events after which a pod that this plugin rejected is worth another try."""
         ...
 
+    @property
+    def is_local(self) -> bool:
+        """Whether its answer follows from the pod's `local_shape`, the node and `Snapshot.facts` alone."""
+        ...
+
 
 @runtime_checkable
 class FilterPlugin(Plugin, Protocol):

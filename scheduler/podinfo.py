@@ -5,18 +5,26 @@ Resources are whole numbers: CPU in thousandths, everything else in its own unit
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import orjson
 
 from apimachinery import objects, pods
 from apimachinery.objects import Key, Object
+from scheduler import podterm
+from scheduler.podterm import Terms
 
 DEFAULT_SCHEDULER = "default-scheduler"
 
 # What a container without requests is taken to need when nodes are compared, so that such pods spread. Upstream's.
 _NONZERO = {"cpu": "100m", "memory": "200Mi"}
+
+
+_LOCAL_FIELDS = ("nodeName", "nodeSelector", "affinity", "tolerations", "overhead", "resources")
 
 
 class HostPort(NamedTuple):
@@ -45,6 +53,10 @@ class PodInfo:
     node_name: str
     scheduler_name: str
     controller: str  # uid of the controlling owner, "" without one
+    terms: Terms  # of pod affinity and anti-affinity
+    local_shape: bytes  # pods of the same one are the same to every plugin that looks at a node alone
+    identity: bytes  # pods of the same one are the same to their neighbours
+    shape: bytes  # pods of the same one are the same to every plugin
     is_deleting: bool
 
     @property
@@ -60,8 +72,7 @@ class PodInfo:
     @property
     def minds_neighbours(self) -> bool:
         """Whether it has an opinion about the pods around it."""
-        affinity = self.affinity
-        return bool(affinity.get("podAffinity") or affinity.get("podAntiAffinity"))
+        return self.terms is not podterm.NO_TERMS
 
     @property
     def created_at(self) -> str:
@@ -69,21 +80,40 @@ class PodInfo:
 
 
 def of(pod: Object) -> PodInfo:
-    spec = pod["spec"]
+    spec, labels, key = pod["spec"], objects.labels_of(pod), objects.key_of(pod)
+    controller = (objects.controller_of(pod) or {}).get("uid", "")
+    local_shape = _digest([spec.get(field) for field in _LOCAL_FIELDS], [_local(c) for c in _containers(spec)])
+    identity = _digest(key.namespace, labels)
     return PodInfo(
         obj=pod,
-        key=objects.key_of(pod),
+        key=key,
         uid=objects.uid_of(pod),
         priority=spec.get("priority") or 0,
         requests=_whole(pods.requests(pod)),
         nonzero=_whole(pods.requests(_with_defaults(pod))),
         host_ports=tuple(_host_ports(spec)),
-        labels=objects.labels_of(pod),
+        labels=labels,
         node_name=spec.get("nodeName") or "",
         scheduler_name=spec.get("schedulerName") or DEFAULT_SCHEDULER,
-        controller=(objects.controller_of(pod) or {}).get("uid", ""),
+        controller=controller,
+        terms=podterm.terms_of(spec.get("affinity") or {}, key.namespace, labels),
+        local_shape=local_shape,
+        identity=identity,
+        shape=local_shape + identity + _digest(spec.get("topologySpreadConstraints"), controller),
         is_deleting=objects.is_deleting(pod),
     )
+
+
+def _containers(spec: Object) -> list[Object]:
+    return [*(spec.get("initContainers") or []), *(spec.get("containers") or [])]
+
+
+def _local(container: Object) -> list[Any]:
+    return [container.get(field) for field in ("image", "resources", "ports", "restartPolicy")]
+
+
+def _digest(*values: Any) -> bytes:
+    return hashlib.blake2b(orjson.dumps(values, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
 
 
 def whole(name: str, value: Decimal) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from apimachinery import selectors
 from apimachinery.objects import Object
 from apimachinery.selectors import NOTHING, Requirement, Selector
-from scheduler.podinfo import PodInfo
 
 NamespaceLabels = Callable[[str], Mapping[str, str]]
 
@@ -23,48 +23,64 @@ class Term:
     topology_key: str
     weight: int = 0
 
-    def matches(self, pod: PodInfo, namespace_labels: NamespaceLabels) -> bool:
-        if not self.selector.matches(pod.labels):
+    def matches(self, namespace: str, labels: Mapping[str, str], namespace_labels: NamespaceLabels) -> bool:
+        """Whether the term means a pod of this namespace with these labels."""
+        if not self.selector.matches(labels):
             return False
-        namespace = pod.key.namespace
         if namespace in self.namespaces:
             return True
         return not self.namespace_selector.nothing and self.namespace_selector.matches(namespace_labels(namespace))
 
 
-def required(pod: PodInfo, kind: str) -> tuple[Term, ...]:
-    """The hard terms of `podAffinity` or `podAntiAffinity`."""
-    terms = (pod.affinity.get(kind) or {}).get("requiredDuringSchedulingIgnoredDuringExecution") or []
-    return tuple(_term(pod, item, 0) for item in terms)
+class Terms(NamedTuple):
+    """All terms of one pod. `must` terms filter, `would` terms score by their weight."""
+
+    must_be_near: tuple[Term, ...] = ()
+    must_be_far: tuple[Term, ...] = ()
+    would_be_near: tuple[Term, ...] = ()
+    would_be_far: tuple[Term, ...] = ()
 
 
-def preferred(pod: PodInfo, kind: str) -> tuple[Term, ...]:
-    """The soft terms, with their weights."""
-    terms = (pod.affinity.get(kind) or {}).get("preferredDuringSchedulingIgnoredDuringExecution") or []
-    return tuple(_term(pod, item["podAffinityTerm"], item["weight"]) for item in terms)
+NO_TERMS = Terms()
 
 
-def with_label_keys(selector: Selector, pod: PodInfo, item: Object) -> Selector:
+def terms_of(affinity: Object, namespace: str, labels: Mapping[str, str]) -> Terms:
+    """The terms of a pod with this `spec.affinity`."""
+    near, far = affinity.get("podAffinity") or {}, affinity.get("podAntiAffinity") or {}
+    if not near and not far:
+        return NO_TERMS
+
+    def must(part: Object) -> tuple[Term, ...]:
+        items = part.get("requiredDuringSchedulingIgnoredDuringExecution") or []
+        return tuple(_term(item, 0, namespace, labels) for item in items)
+
+    def would(part: Object) -> tuple[Term, ...]:
+        items = part.get("preferredDuringSchedulingIgnoredDuringExecution") or []
+        return tuple(_term(item["podAffinityTerm"], item["weight"], namespace, labels) for item in items)
+
+    return Terms(must(near), must(far), would(near), would(far))
+
+
+def with_label_keys(selector: Selector, item: Object, labels: Mapping[str, str]) -> Selector:
     """`matchLabelKeys` and `mismatchLabelKeys`: the pod's own values of these labels, demanded or ruled out."""
     if selector.nothing:
         return selector
     more = [
-        Requirement(key, operator, frozenset([pod.labels[key]]))
+        Requirement(key, operator, frozenset([labels[key]]))
         for field, operator in (("matchLabelKeys", "in"), ("mismatchLabelKeys", "notin"))
         for key in item.get(field) or []
-        if key in pod.labels
+        if key in labels
     ]
     return Selector((*selector.requirements, *more))
 
 
-def _term(pod: PodInfo, item: Object, weight: int) -> Term:
-    own = not item.get("namespaces") and item.get("namespaceSelector") is None
+def _term(item: Object, weight: int, namespace: str, labels: Mapping[str, str]) -> Term:
+    where = item.get("namespaceSelector")
+    own = not item.get("namespaces") and where is None
     return Term(
-        with_label_keys(selectors.from_label_selector(item.get("labelSelector")), pod, item),
-        frozenset([pod.key.namespace] if own else item.get("namespaces") or ()),
-        selectors.from_label_selector(item["namespaceSelector"])
-        if item.get("namespaceSelector") is not None
-        else NOTHING,
+        with_label_keys(selectors.from_label_selector(item.get("labelSelector")), item, labels),
+        frozenset([namespace] if own else item.get("namespaces") or ()),
+        selectors.from_label_selector(where) if where is not None else NOTHING,
         item["topologyKey"],
         weight,
     )

@@ -152,6 +152,7 @@ class Scheduler:
         self._cache.remove_node(objects.name_of(node))
 
     def namespace_changed(self, _: Object) -> None:
+        self._cache.forget_answers()
         self._wake([Event.NAMESPACE])
 
     def _wake(self, events: Iterable[Event]) -> None:

@@ -16,12 +16,15 @@ _MAX_BYTES_A_CONTAINER = 1000 * _MEGABYTE
 
 class ImageLocality:
     name = "ImageLocality"
+    is_local = True
     wakes_on: frozenset[Event] = frozenset()
 
     def score_for(self, pod: PodInfo, snapshot: Snapshot, feasible: list[NodeInfo]) -> Score | None:
         containers = [*(pod.spec.get("initContainers") or []), *(pod.spec.get("containers") or [])]
         wanted = [imagenames.normalized(c["image"]) for c in containers if c.get("image")]
-        shares = [(name, snapshot.image_nodes.get(name, 0) / len(snapshot.nodes)) for name in wanted]
+        if not snapshot.facts.image_nodes:
+            return None
+        shares = [(name, snapshot.facts.image_nodes.get(name, 0) / snapshot.facts.total) for name in wanted]
         shares = [(name, share) for name, share in shares if share]
         if not shares:
             return None

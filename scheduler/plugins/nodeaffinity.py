@@ -13,6 +13,7 @@ REASON = "node(s) didn't match Pod's node affinity/selector"
 
 class NodeAffinity:
     name = "NodeAffinity"
+    is_local = True
     wakes_on = frozenset({Event.NODE_ADDED, Event.NODE_LABELS})
 
     def filter_for(self, pod: PodInfo, snapshot: Snapshot) -> Filter | None:

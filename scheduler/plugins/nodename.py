@@ -12,6 +12,7 @@ REASON = "node(s) didn't match the requested node name"
 
 class NodeName:
     name = "NodeName"
+    is_local = True
     wakes_on = frozenset({Event.NODE_ADDED})
 
     def filter_for(self, pod: PodInfo, snapshot: Snapshot) -> Filter | None:

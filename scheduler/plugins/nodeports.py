@@ -12,6 +12,7 @@ REASON = "node(s) didn't have free ports for the requested pod ports"
 
 class NodePorts:
     name = "NodePorts"
+    is_local = True
     wakes_on = frozenset({Event.NODE_ADDED, Event.POD_DELETED})
 
     def filter_for(self, pod: PodInfo, snapshot: Snapshot) -> Filter | None:

@@ -27,6 +27,7 @@ class NodeResourcesFit:
     strategy: str = "LeastAllocated"
     weights: Mapping[str, int] = field(default_factory=lambda: _DEFAULT_WEIGHTS)
     name: str = "NodeResourcesFit"
+    is_local: bool = True
     wakes_on: frozenset[Event] = frozenset({Event.NODE_ADDED, Event.NODE_ALLOCATABLE, Event.POD_DELETED})
 
     def filter_for(self, pod: PodInfo, snapshot: Snapshot) -> Filter | None:
@@ -66,6 +67,7 @@ class NodeResourcesFit:
 
 class NodeResourcesBalancedAllocation:
     name = "NodeResourcesBalancedAllocation"
+    is_local = True
     wakes_on: frozenset[Event] = frozenset()
 
     def score_for(self, pod: PodInfo, snapshot: Snapshot, feasible: list[NodeInfo]) -> Score | None:

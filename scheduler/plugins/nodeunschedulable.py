@@ -14,6 +14,7 @@ _TAINT = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 
 class NodeUnschedulable:
     name = "NodeUnschedulable"
+    is_local = True
     wakes_on = frozenset({Event.NODE_ADDED, Event.NODE_TAINTS})
 
     def filter_for(self, pod: PodInfo, snapshot: Snapshot) -> Filter | None:

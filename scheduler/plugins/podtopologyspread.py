@@ -9,7 +9,7 @@ Source: https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from apimachinery import nodeaffinity, pods, selectors
@@ -36,11 +36,13 @@ class Constraint:
     min_domains: int
     siblings: Callable[[NodeInfo], int]
     counts_itself: bool
+    shape: bytes  # of the pod, for the tally
     includes: Callable[[NodeInfo], bool]  # whether a node's domain counts at all
 
 
 class PodTopologySpread:
     name = "PodTopologySpread"
+    is_local = False
     wakes_on = frozenset(
         {Event.NODE_ADDED, Event.NODE_LABELS, Event.NODE_TAINTS, Event.POD_ADDED, Event.POD_LABELS, Event.POD_DELETED}
     )
@@ -49,8 +51,8 @@ class PodTopologySpread:
         constraints = _constraints(pod, "DoNotSchedule")
         if not constraints:
             return None
-        keys = [constraint.key for constraint in constraints]
-        counted = [(constraint, *_counts(constraint, snapshot, keys)) for constraint in constraints]
+        keys = tuple(constraint.key for constraint in constraints)
+        counted = [(one, *_counts(one, snapshot, keys, index)) for index, one in enumerate(constraints)]
 
         def fits(node: NodeInfo) -> Verdict:
             for constraint, counts, least in counted:
@@ -68,8 +70,12 @@ class PodTopologySpread:
         constraints = _constraints(pod, "ScheduleAnyway") if own else _default_constraints(pod)
         if not constraints:
             return None
-        keys = [constraint.key for constraint in constraints] if own else []
-        weighed = [(c, _domains(c, snapshot, keys), _weight(c, feasible)) for c in constraints]
+        keys = tuple(constraint.key for constraint in constraints) if own else ()
+        weighed = [
+            # a number of their own, apart from the hard constraints of the same pod
+            (one, _domains(one, snapshot, keys, -1 - index), _weight(one, feasible))
+            for index, one in enumerate(constraints)
+        ]
 
         def score(node: NodeInfo) -> int:
             if any(key not in node.labels for key in keys):
@@ -99,7 +105,7 @@ def _constraints(pod: PodInfo, action: str) -> list[Constraint]:
 
 
 def _constraint(pod: PodInfo, item: Object) -> Constraint:
-    selector = podterm.with_label_keys(selectors.from_label_selector(item.get("labelSelector")), pod, item)
+    selector = podterm.with_label_keys(selectors.from_label_selector(item.get("labelSelector")), item, pod.labels)
     namespace = pod.key.namespace
 
     def siblings(node: NodeInfo) -> int:
@@ -114,6 +120,7 @@ def _constraint(pod: PodInfo, item: Object) -> Constraint:
         item.get("minDomains") or 1,
         siblings,
         selector.matches(pod.labels),
+        pod.shape,
         _inclusion(pod, item),
     )
 
@@ -126,7 +133,8 @@ def _default_constraints(pod: PodInfo) -> list[Constraint]:
     def siblings(node: NodeInfo) -> int:
         return node.controllers.get(owner, 0)
 
-    return [Constraint(key, skew, 1, siblings, True, lambda _: True) for key, skew in _DEFAULTS]
+    shape = owner.encode()
+    return [Constraint(key, skew, 1, siblings, True, shape, lambda _: True) for key, skew in _DEFAULTS]
 
 
 def _inclusion(pod: PodInfo, item: Object) -> Callable[[NodeInfo], bool]:
@@ -143,20 +151,23 @@ def _inclusion(pod: PodInfo, item: Object) -> Callable[[NodeInfo], bool]:
     return includes
 
 
-def _domains(constraint: Constraint, snapshot: Snapshot, keys: list[str]) -> dict[str, int]:
+def _domains(constraint: Constraint, snapshot: Snapshot, keys: tuple[str, ...], index: int) -> Mapping[str, int]:
     """Siblings in each domain, over the nodes that have all `keys` and that the constraint includes."""
-    counts: dict[str, int] = {}
-    for node in snapshot.nodes:
+
+    def contribute(node: NodeInfo) -> Mapping[str, int]:
         value = node.labels.get(constraint.key)
         if value is None or any(key not in node.labels for key in keys) or not constraint.includes(node):
-            continue
-        counts[value] = counts.get(value, 0) + constraint.siblings(node)
-    return counts
+            return {}
+        return {value: constraint.siblings(node)}
+
+    return snapshot.tally(("spread", constraint.shape, keys, index), contribute)
 
 
-def _counts(constraint: Constraint, snapshot: Snapshot, keys: list[str]) -> tuple[dict[str, int], int]:
+def _counts(
+    constraint: Constraint, snapshot: Snapshot, keys: tuple[str, ...], index: int
+) -> tuple[Mapping[str, int], int]:
     """Siblings in each domain, and in the emptiest; with fewer domains than wanted the emptiest counts as empty."""
-    counts = _domains(constraint, snapshot, keys)
+    counts = _domains(constraint, snapshot, keys, index)
     least = min(counts.values(), default=0) if len(counts) >= constraint.min_domains else 0
     return counts, least
 

@@ -16,6 +16,7 @@ _SOFT = "PreferNoSchedule"
 
 class TaintToleration:
     name = "TaintToleration"
+    is_local = True
     wakes_on = frozenset({Event.NODE_ADDED, Event.NODE_TAINTS})
 
     def filter_for(self, pod: PodInfo, snapshot: Snapshot) -> Filter | None:
@@ -32,7 +33,7 @@ class TaintToleration:
         return fits
 
     def score_for(self, pod: PodInfo, snapshot: Snapshot, feasible: list[NodeInfo]) -> Score | None:
-        if not any(taint.get("effect") == _SOFT for node in feasible for taint in node.taints):
+        if not snapshot.facts.soft_taints:
             return None
         soft = [t for t in pod.spec.get("tolerations") or [] if t.get("effect") in (None, "", _SOFT)]
 

@@ -12,7 +12,7 @@ from scheduler.cycle import Profile
 from scheduler.decision import Decision
 from scheduler.nodeinfo import NodeInfo
 from scheduler.podinfo import PodInfo
-from scheduler.snapshot import Snapshot, count_images
+from scheduler.snapshot import Snapshot, facts_of
 
 
 def pod(name: str = "p", *, cpu: str = "", memory: str = "", node: str = "", **spec: Any) -> Object:
@@ -55,7 +55,7 @@ def snapshot(
         name = one["spec"]["nodeName"]
         infos[name] = infos[name].with_pod(podinfo.of(one))
     labels = namespaces or {}
-    return Snapshot(tuple(infos.values()), lambda name: labels.get(name, {}), count_images(infos.values()))
+    return Snapshot(infos, facts_of(infos.values()), lambda name: labels.get(name, {}))
 
 
 def default_profile() -> Profile:

@@ -63,7 +63,7 @@ def test_a_node_that_goes_and_comes_back_keeps_its_pods() -> None:
     cache = make(node("a"))
     cache.update_pod(podinfo.of(pod(cpu="1", node="a")))
     cache.remove_node("a")
-    assert cache.snapshot().nodes == ()
+    assert list(cache.snapshot().nodes) == []
     assert cache.update_node(node("a")) == [Event.NODE_ADDED]
     assert used(cache) == 1000
     cache.remove_pod(P)
