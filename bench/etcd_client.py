@@ -1,9 +1,10 @@
 """What a call to etcd costs: latency, calls a second and processor time, ours and etcd's.
 
-    python -m bench.etcd_client [--etcd URL] [--seconds 2]
+    python -m bench.etcd_client [--plain] [--seconds 2]
 
-Starts an etcd of its own unless told of one. "raw put" is the least that any client of ours could do: one encoded put,
-sent again and again, so it shows what etcd itself can take on this machine.
+Starts an etcd of its own, with default settings; with TLS and client certificates, as a cluster has it, or `--plain`.
+"raw put" is the least that any client of ours could do: one encoded put, sent again and again, so it shows what etcd
+itself can take on this machine.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import uvloop
 
 from apiserver.storage import etcd as etcds
 from apiserver.storage import messages, types
+from certs import authority
 from minictl.cluster import tools
 
 VALUE_BYTES = 1100
@@ -57,13 +59,23 @@ class Row:
 HEADER = f"{'call':<18}{'at':>4}{'calls/s':>10}{'p50 ms':>9}{'p99 ms':>9}{'client µs':>10}{'etcd µs':>8}"
 
 
+@dataclass(frozen=True)
+class Server:
+    """An etcd to measure."""
+
+    url: str
+    pid: int | None = None
+    tls: types.TlsFiles | None = None
+
+
 @contextlib.contextmanager
-def throwaway_etcd() -> Iterator[tuple[str, int]]:
-    """An etcd with its default settings, as (URL, process id)."""
+def throwaway_etcd(*, plain: bool = False) -> Iterator[Server]:
+    """An etcd with its default settings, in a temporary folder."""
     with socket.socket() as first, socket.socket() as second:
         first.bind(("127.0.0.1", 0))
         second.bind(("127.0.0.1", 0))
-        url, peer = (f"http://127.0.0.1:{item.getsockname()[1]}" for item in (first, second))
+        url = f"{'http' if plain else 'https'}://127.0.0.1:{first.getsockname()[1]}"
+        peer = f"http://127.0.0.1:{second.getsockname()[1]}"
     folder = Path(tempfile.mkdtemp(prefix="armillary-bench-"))
     flags = {
         "--data-dir": folder / "data",
@@ -74,19 +86,40 @@ def throwaway_etcd() -> Iterator[tuple[str, int]]:
         "--initial-cluster": f"default={peer}",
         "--log-level": "error",
     }
+    tls = None
+    if not plain:
+        tls = _identities(folder)
+        flags |= {
+            "--cert-file": folder / "server.crt",
+            "--key-file": folder / "server.key",
+            "--trusted-ca-file": tls.ca,
+        }
     command = [str(tools.find(["etcd"])["etcd"]), *(str(word) for flag in flags.items() for word in flag)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [*command, *([] if plain else ["--client-cert-auth"])], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
-        yield url, process.pid
+        yield Server(url, process.pid, tls)
     finally:
         process.kill()
         process.wait()
         shutil.rmtree(folder, ignore_errors=True)
 
 
-async def measure(url: str, *, pid: int | None = None, seconds: float = 2.0) -> AsyncIterator[Row]:
-    """All rows, each after a short warm-up."""
-    etcd = etcds.Etcd([url])
+def _identities(folder: Path) -> types.TlsFiles:
+    ca = authority.Authority.create("etcd-ca")
+    server = ca.issue_server("etcd", dns_names=[], ip_addresses=["127.0.0.1"])
+    client = ca.issue_client("bench", groups=[])
+    for name, pair in (("server", server), ("client", client)):
+        (folder / f"{name}.crt").write_bytes(pair.cert_pem)
+        (folder / f"{name}.key").write_bytes(pair.key_pem)
+    (folder / "ca.crt").write_bytes(ca.cert_pem)
+    return types.TlsFiles(f"{folder}/ca.crt", f"{folder}/client.crt", f"{folder}/client.key")
+
+
+async def measure(server: Server, *, seconds: float = 2.0) -> AsyncIterator[Row]:
+    """All rows, each after a short warm-up. Writes keys under /bench/."""
+    etcd = etcds.Etcd([server.url], tls=server.tls)
     numbers = itertools.count()
     value = types.encode(
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"a": "x" * VALUE_BYTES}}
@@ -109,7 +142,7 @@ async def measure(url: str, *, pid: int | None = None, seconds: float = 2.0) -> 
         for what, call in (("raw put", raw_put), ("txn (create)", create), ("range (get)", read), ("probe", probe)):
             for concurrency in CONCURRENCY:
                 await _run(call, concurrency, seconds / 10)
-                yield await _measure(what, call, concurrency, seconds, pid)
+                yield await _measure(what, call, concurrency, seconds, server.pid)
     finally:
         await etcd.close()
 
@@ -156,20 +189,19 @@ def _cpu_seconds(pid: int | None) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def _print(url: str, pid: int | None, seconds: float) -> None:
+async def _print(server: Server, seconds: float) -> None:
     print(HEADER)
-    async for row in measure(url, pid=pid, seconds=seconds):
+    async for row in measure(server, seconds=seconds):
         print(row, flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure the cost of a call to etcd.")
-    parser.add_argument("--etcd", help="URL of an etcd to use; its keys under /bench/ are written")
+    parser.add_argument("--plain", action="store_true", help="without TLS")
     parser.add_argument("--seconds", type=float, default=2.0, help="length of each measurement")
     options = parser.parse_args()
-    with contextlib.ExitStack() as stack:
-        url, pid = (options.etcd, None) if options.etcd else stack.enter_context(throwaway_etcd())
-        uvloop.run(_print(url, pid, options.seconds))
+    with throwaway_etcd(plain=options.plain) as server:
+        uvloop.run(_print(server, options.seconds))
 
 
 if __name__ == "__main__":

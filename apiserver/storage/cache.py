@@ -50,7 +50,7 @@ class Cache:
         return self._objects.under(prefix)
 
     def reached(self, revision: int) -> asyncio.Future[None]:
-        """Done when the cache is at `revision` or later. May be cancelled."""
+        """Done when the cache is at `revision` or later. Who no longer waits may cancel it or set an exception."""
         future = asyncio.get_running_loop().create_future()
         if self.revision >= revision:
             future.set_result(None)

@@ -319,7 +319,7 @@ def _may_have_acted(error: errors.CallError) -> bool:
 def _raise_revision(error: errors.RpcError, revision: int) -> NoReturn:
     if error.message == _COMPACTED:
         raise types.Compacted(revision, revision + 1) from error
-    raise types.FutureRevision(f"etcd has not reached revision {revision}") from error
+    raise types.FutureRevision(str(revision)) from error
 
 
 def _encode(key: str) -> bytes:

@@ -19,6 +19,7 @@ from apiserver.storage import etcd as etcds
 
 START_TIMEOUT_SECONDS = 60.0
 READ_TIMEOUT_SECONDS = 10.0
+HEALTH_TIMEOUT_SECONDS = 2.0  # upstream's --etcd-healthcheck-timeout
 # How long a reader waits for a revision that is not here yet. Upstream's figure: `Too large resource version` after
 REACH_TIMEOUT_SECONDS = 3.0
 # An update that lost so many races in a row gives up; each loss means that somebody else's write went through
@@ -61,6 +62,9 @@ class Store:
         except TimeoutError:
             await self.stop()
             raise self._feed.failure or types.Unavailable("etcd: not loaded in time") from None
+        except asyncio.CancelledError:
+            await self.stop()
+            raise
         self._tasks.append(asyncio.create_task(self._compactor.run(), name="etcd compaction"))
 
     async def stop(self) -> None:
@@ -80,8 +84,12 @@ class Store:
         return self._feed.loaded.is_set() and self._feed.failure is None
 
     async def health(self) -> None:
-        """Raises Unavailable when etcd does not answer a linearizable read."""
-        await self._etcd.revision()
+        """Raises Unavailable when etcd does not answer a linearizable read in good time."""
+        try:
+            async with asyncio.timeout(HEALTH_TIMEOUT_SECONDS):
+                await self._etcd.revision()
+        except TimeoutError:
+            raise types.Unavailable(f"etcd: no answer in {HEALTH_TIMEOUT_SECONDS:g} s") from None
 
     # --- reads
 
@@ -97,6 +105,11 @@ class Store:
     def cached_list(self, prefix: str) -> list[types.Stored]:
         """What the cache has now, in key order."""
         return self._cache.under(prefix)
+
+    async def newest_revision(self) -> int:
+        """A revision no older than any write acknowledged before, which the cache has reached."""
+        await self._catch_up()
+        return self.revision
 
     async def get(self, key: str) -> types.Stored | None:
         """The object, no older than any write acknowledged before."""
@@ -136,7 +149,7 @@ class Store:
     async def wait_for(self, revision: int, timeout_seconds: float = REACH_TIMEOUT_SECONDS) -> None:
         """Returns when the cache has reached the revision. Raises FutureRevision when it does not in time."""
         if not await self._reaches(revision, timeout_seconds):
-            raise types.FutureRevision(f"Too large resource version: {revision}, current: {self.revision}")
+            raise types.FutureRevision(f"{revision}, current: {self.revision}")
 
     def subscribe(
         self,
@@ -213,13 +226,10 @@ class Store:
         if self._cache.revision >= revision:
             return True
         reached = self._cache.reached(revision)
-        timer = asyncio.get_running_loop().call_later(timeout_seconds, reached.cancel)
+        timer = asyncio.get_running_loop().call_later(timeout_seconds, _give_up, reached)
         try:
             await reached
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
-                raise
+        except TimeoutError:
             return False
         finally:
             timer.cancel()
@@ -274,6 +284,11 @@ class Store:
         if not page.more:
             return types.Listing(items, revision)
         return types.Listing(items, revision, _next_key(items[-1].key), page.total - len(items))
+
+
+def _give_up(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_exception(TimeoutError())
 
 
 def _expect(current: types.Stored, revision: int | None) -> None:

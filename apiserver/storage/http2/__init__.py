@@ -5,7 +5,8 @@ a constant header block a method, no header table, large receive windows.
 
     frames      the wire format of frames, pure
     headers     HPACK: the request's constant block; decoded response blocks
-    connection  one connection: streams, windows, settings, ping, GOAWAY
+    outbox      what is sent, as far as the peer's windows reach
+    connection  one connection: streams, settings, ping, GOAWAY, deadlines
     calls       gRPC on a stream: one answer, or many
     channel     several endpoints: connect, TLS, fail over, reconnect, retry what is safe to retry
     errors      what can go wrong, and whether the peer may have acted

@@ -3,7 +3,6 @@
 Guarantees: what a stream sends respects the peer's windows and frame size; every stream is told its end exactly once
 (`Stream.closed`), by the peer's last frame, a reset, its deadline, GOAWAY or the loss of the connection; a stream
 that ends early is reset, so none is left behind at the peer.
-Does not guarantee fairness: bodies that wait for the connection's window go in order of arrival.
 
 Nothing here awaits: a `Stream` is called back from the transport's own callbacks.
 """
@@ -15,7 +14,7 @@ import math
 from collections.abc import Callable
 from typing import cast
 
-from apiserver.storage.http2 import errors, frames, headers
+from apiserver.storage.http2 import errors, frames, headers, outbox
 
 # What we let the peer send ahead. Memory is bounded by what callers ask for, not by these: answers are consumed as
 # they arrive, and a slow reader of a long stream (`Stream.consumed`) holds back at most one stream's window.
@@ -32,18 +31,15 @@ KEEPALIVE_SECONDS = 10.0
 KEEPALIVE_TIMEOUT_SECONDS = 5.0
 
 
-class Stream:
+class Stream(outbox.Body):
     """One request and what comes back. Subclasses say what to do with it."""
 
-    __slots__ = ("_sent_all", "deadline", "id", "received", "unsent", "window")
+    __slots__ = ("deadline", "received")
 
     def __init__(self) -> None:
-        self.id = 0
+        super().__init__()
         self.deadline = math.inf  # of the loop's clock
-        self.window = 0  # what the peer lets us send
-        self.unsent = bytearray()  # body that waits for a window
         self.received = 0  # bytes not yet given back to the peer's window
-        self._sent_all = False  # nothing more will be added to `unsent`
 
     def headers(self, fields: headers.Fields) -> None:
         """A header block arrived: the head of the answer, or its trailers."""
@@ -72,14 +68,10 @@ class Connection(asyncio.Protocol):
         self._decoder = headers.BlockDecoder()
         self._streams: dict[int, Stream] = {}
         self._next_id = 1
-        self._blocked: dict[Stream, None] = {}  # in order of arrival
-        self._window = frames.DEFAULT_WINDOW_SIZE
+        self._outbox = outbox.Outbox()
         self._received = 0
-        self._peer_window = frames.DEFAULT_WINDOW_SIZE
-        self._peer_frame_size = frames.DEFAULT_MAX_FRAME_SIZE
         self._peer_streams = math.inf
         self._partial: tuple[frames.Frame, bytearray] | None = None  # HEADERS whose CONTINUATION is to come
-        self._out: list[bytes] = []
         self._deadline_timer: asyncio.TimerHandle | None = None
         self._keepalive_timer: asyncio.TimerHandle | None = None
         self._heard_at = 0.0
@@ -112,10 +104,10 @@ class Connection(asyncio.Protocol):
         if not self.usable:
             raise errors.NotSent("the connection is closing")
         stream.id = self._next_id
-        stream.window = self._peer_window
+        stream.window = self._outbox.initial_window
         self._next_id += 2
         self._streams[stream.id] = stream
-        self._write(frames.head(frames.HEADERS, frames.END_HEADERS, stream.id, len(block)) + block)
+        self._outbox.write(frames.head(frames.HEADERS, frames.END_HEADERS, stream.id, len(block)) + block)
         self.send(stream, body, end=end)
         self._watch_deadline(stream.deadline)
         if self._next_id > _MAX_STREAM_ID:
@@ -123,27 +115,19 @@ class Connection(asyncio.Protocol):
 
     def send(self, stream: Stream, body: bytes, *, end: bool) -> None:
         """Sends more of a request's body; what no window admits yet waits."""
-        size = len(body)
-        stream._sent_all = end
-        fits = size <= self._peer_frame_size and size <= self._window and size <= stream.window
-        if not stream.unsent and (fits or not size):
-            self._send_data(stream, body, end)
-        else:
-            stream.unsent += body
-            self._blocked[stream] = None
-            self._send_blocked()
+        self._outbox.send(stream, body, end=end)
 
     def cancel(self, stream: Stream) -> None:
         """Ends a stream from our side, without telling it."""
         if stream.id in self._streams:
-            self._write(frames.build_rst_stream(stream.id, frames.CANCEL))
+            self._outbox.write(frames.build_rst_stream(stream.id, frames.CANCEL))
             self._forget(stream)
 
     def consumed(self, stream: Stream, size: int) -> None:
         """Gives `size` bytes of a stream's window back to the peer."""
         stream.received += size
         if stream.received >= _WINDOW_STEP and stream.id in self._streams:
-            self._write(frames.build_window_update(stream.id, stream.received))
+            self._outbox.write(frames.build_window_update(stream.id, stream.received))
             stream.received = 0
 
     def retire(self) -> None:
@@ -157,8 +141,8 @@ class Connection(asyncio.Protocol):
     def close(self) -> None:
         """Ends the connection now; open streams are told."""
         if self._transport is not None and not self._transport.is_closing():
-            self._write(frames.build_goaway(frames.NO_ERROR))
-            self._flush()
+            self._outbox.write(frames.build_goaway(frames.NO_ERROR))
+            self._outbox.flush()
             self._transport.close()
         self._end(errors.Interrupted("the connection was closed"))
 
@@ -166,13 +150,14 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        self._outbox.attach(self._transport)
         settings = [
             (frames.HEADER_TABLE_SIZE, 0),
             (frames.ENABLE_PUSH, 0),
             (frames.INITIAL_WINDOW_SIZE, STREAM_WINDOW),
         ]
-        self._write(frames.PREFACE + frames.build_settings(settings))
-        self._write(frames.build_window_update(0, CONNECTION_WINDOW - frames.DEFAULT_WINDOW_SIZE))
+        self._outbox.write(frames.PREFACE + frames.build_settings(settings))
+        self._outbox.write(frames.build_window_update(0, CONNECTION_WINDOW - frames.DEFAULT_WINDOW_SIZE))
         self._heard_at = self._loop.time()
         self._keepalive_timer = self._loop.call_later(self._keepalive_seconds, self._keep_alive)
 
@@ -182,7 +167,7 @@ class Connection(asyncio.Protocol):
             for frame in self._parser.feed(data):
                 self._receive(frame)
         except errors.ProtocolError as error:
-            self._write(frames.build_goaway(error.code))
+            self._outbox.write(frames.build_goaway(error.code))
             self._abort(f"the peer broke the protocol: {error}")
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -218,7 +203,7 @@ class Connection(asyncio.Protocol):
         size = len(frame.payload)  # padding counts
         self._received += size
         if self._received >= _WINDOW_STEP:
-            self._write(frames.build_window_update(0, self._received))
+            self._outbox.write(frames.build_window_update(0, self._received))
             self._received = 0
         stream = self._stream_of(frame)
         if stream is None:
@@ -255,17 +240,15 @@ class Connection(asyncio.Protocol):
     def _receive_window_update(self, frame: frames.Frame) -> None:
         increment = frames.parse_number(frame) & frames.MAX_WINDOW_SIZE
         stream = self._streams.get(frame.stream_id)
-        if frame.stream_id == 0:
-            self._window = _grown(self._window, increment)
-        elif stream is not None:
-            stream.window = _grown(stream.window, increment)
-        self._send_blocked()
+        if stream is not None or frame.stream_id == 0:
+            self._outbox.grow(stream, increment)
+        self._outbox.resume()
 
     def _receive_ping(self, frame: frames.Frame) -> None:
         if len(frame.payload) != 8:
             raise errors.ProtocolError(frames.FRAME_SIZE_ERROR, "a PING of a broken length")
         if not frame.flags & frames.ACK:
-            self._write(frames.build(frames.PING, frames.ACK, 0, frame.payload))
+            self._outbox.write(frames.build(frames.PING, frames.ACK, 0, frame.payload))
 
     def _receive_settings(self, frame: frames.Frame) -> None:
         if frame.flags & frames.ACK:
@@ -274,15 +257,23 @@ class Connection(asyncio.Protocol):
             if name == frames.INITIAL_WINDOW_SIZE:
                 self._resize_windows(value)
             elif name == frames.MAX_FRAME_SIZE:
-                self._peer_frame_size = value
+                self._outbox.max_frame_size = value
             elif name == frames.MAX_CONCURRENT_STREAMS:
                 self._peer_streams = value
-        self._write(frames.build(frames.SETTINGS, frames.ACK, 0))
-        self._send_blocked()
+        self._outbox.write(frames.build(frames.SETTINGS, frames.ACK, 0))
+        self._outbox.resume()
         self._wake_vacancies()
         if not self._settled.done():
             self.usable = True
             self._settled.set_result(None)
+
+    def _resize_windows(self, size: int) -> None:
+        if size > frames.MAX_WINDOW_SIZE:
+            raise errors.ProtocolError(frames.FLOW_CONTROL_ERROR, f"an initial window of {size}")
+        change = size - self._outbox.initial_window
+        self._outbox.initial_window = size
+        for stream in self._streams.values():
+            stream.window += change  # may become negative; then it waits for more
 
     def _receive_rst_stream(self, frame: frames.Frame) -> None:
         code = frames.parse_number(frame)
@@ -314,53 +305,11 @@ class Connection(asyncio.Protocol):
             raise errors.ProtocolError(frames.PROTOCOL_ERROR, f"a frame for stream {frame.stream_id}, never opened")
         return stream
 
-    # --- bodies that leave
-
-    def _send_data(self, stream: Stream, body: bytes, end: bool) -> None:
-        self._window -= len(body)
-        stream.window -= len(body)
-        flags = frames.END_STREAM if end else 0
-        self._write(frames.head(frames.DATA, flags, stream.id, len(body)) + body)
-
-    def _send_blocked(self) -> None:
-        for stream in list(self._blocked):
-            while stream.unsent:
-                size = min(len(stream.unsent), self._peer_frame_size, self._window, stream.window)
-                if size <= 0:
-                    break
-                body = bytes(stream.unsent[:size])
-                del stream.unsent[:size]
-                self._send_data(stream, body, stream._sent_all and not stream.unsent)
-            if not stream.unsent:
-                del self._blocked[stream]
-
-    def _resize_windows(self, size: int) -> None:
-        if size > frames.MAX_WINDOW_SIZE:
-            raise errors.ProtocolError(frames.FLOW_CONTROL_ERROR, f"an initial window of {size}")
-        change = size - self._peer_window
-        self._peer_window = size
-        for stream in self._streams.values():
-            stream.window += change  # may become negative; then it waits for more
-
-    def _write(self, data: bytes) -> None:
-        """Frames of one turn of the loop leave together: one system call, one TLS record.
-
-        The transport's own back-pressure needs no care: what can pile up is bounded by the peer's windows.
-        """
-        if not self._out:
-            self._loop.call_soon(self._flush)
-        self._out.append(data)
-
-    def _flush(self) -> None:
-        if self._out and self._transport is not None and not self._transport.is_closing():
-            self._transport.write(b"".join(self._out))
-        self._out.clear()
-
     # --- ends
 
     def _forget(self, stream: Stream) -> None:
         del self._streams[stream.id]
-        self._blocked.pop(stream, None)
+        self._outbox.drop(stream)
         self._wake_vacancies()
         self._close_if_done()
 
@@ -368,18 +317,18 @@ class Connection(asyncio.Protocol):
         """The peer ended the stream. If our side is still open, it is reset, so that the peer forgets it too."""
         if self._streams.get(stream.id) is not stream:
             return  # it ended itself over what it was given
-        if not stream._sent_all or stream.unsent:
-            self._write(frames.build_rst_stream(stream.id, frames.CANCEL))
+        if stream.open:
+            self._outbox.write(frames.build_rst_stream(stream.id, frames.CANCEL))
         self._forget(stream)
         stream.closed(None)
 
     def _close_if_done(self) -> None:
         if not self.usable and self._settled.done() and not self._streams and self._transport is not None:
-            self._flush()
+            self._outbox.flush()
             self._transport.close()
 
     def _abort(self, reason: str) -> None:
-        self._flush()
+        self._outbox.flush()
         if self._transport is not None:
             self._transport.abort()
         self._end(errors.Interrupted(reason))
@@ -391,10 +340,10 @@ class Connection(asyncio.Protocol):
         if not self._settled.done():
             self._settled.set_exception(errors.NotSent(str(error)))
         self.retire()
-        self._blocked.clear()
         streams = list(self._streams.values())
         self._streams.clear()
         for stream in streams:
+            self._outbox.drop(stream)
             stream.closed(error)
 
     def _wake_vacancies(self) -> None:
@@ -429,14 +378,6 @@ class Connection(asyncio.Protocol):
             return
         delay = self._keepalive_seconds - silence
         if delay <= 0:
-            self._write(frames.build(frames.PING, 0, 0, bytes(8)))
+            self._outbox.write(frames.build(frames.PING, 0, 0, bytes(8)))
             delay = KEEPALIVE_TIMEOUT_SECONDS
         self._keepalive_timer = self._loop.call_later(delay, self._keep_alive)
-
-
-def _grown(window: int, increment: int) -> int:
-    if increment == 0:
-        raise errors.ProtocolError(frames.PROTOCOL_ERROR, "a window update of nothing")
-    if window + increment > frames.MAX_WINDOW_SIZE:
-        raise errors.ProtocolError(frames.FLOW_CONTROL_ERROR, "a window beyond its limit")
-    return window + increment
