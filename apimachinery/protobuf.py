@@ -2,8 +2,8 @@
 
 kubectl's typed commands and upstream's components send their bodies in it, whatever else they accept in return. Only
 reading is needed: every client that prefers protobuf takes JSON as its second choice.
-Guarantees: what comes out is what the client's JSON would have held: fields that are empty are left out where JSON leaves
-them out; unknown fields are skipped, as protobuf says. Malformed bytes raise CodecError, and nesting is bounded.
+Guarantees: what comes out is what the client's JSON would have held: fields that are empty are left out where JSON
+leaves them out; unknown fields are skipped, as protobuf says. Malformed bytes raise CodecError, and nesting is bounded.
 Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
 """
 

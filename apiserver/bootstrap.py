@@ -1,12 +1,15 @@
-"""What a cluster has before anybody asks: namespaces, priority classes, roles and bindings. Made when the first worker starts.
+"""What a cluster has before anybody asks: namespaces, priority classes, roles and bindings, its own Service.
 
-Guarantees: objects are created when they are missing; roles and bindings regain what they should have, and keep what was
-added to them, unless their annotation `rbac.authorization.kubernetes.io/autoupdate` is "false"; a second run changes nothing.
+Made when the first worker starts.
+Guarantees: objects are created when they are missing; roles and bindings regain what they should have, and keep what
+was added to them, unless their annotation `rbac.authorization.kubernetes.io/autoupdate` is "false"; a second run
+changes nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import logging
 from collections.abc import Iterable, Iterator
 
@@ -32,22 +35,23 @@ _AT_A_TIME = 16
 _RETRY_SECONDS = 1.0
 _CLASSES = {
     "system-node-critical": "Used for system critical pods that must not be moved from their current node.",
-    "system-cluster-critical": "Used for system critical pods that must run in the cluster, but can be moved to another "
-    "node if necessary.",
+    "system-cluster-critical": "Used for system critical pods that must run in the cluster, but can be moved to "
+    "another node if necessary.",
 }
 
 
 class Bootstrap:
-    def __init__(self, registry: Registry, store: Store, clock: Clock) -> None:
+    def __init__(self, registry: Registry, store: Store, clock: Clock, own_service: list[Object]) -> None:
         self._registry = registry
         self._clock = clock
         self._store = store
+        self._own_service = own_service
         self._turns = asyncio.Semaphore(_AT_A_TIME)
 
     async def run(self) -> None:
         """Makes everything, several at a time, namespaces first; what fails is tried again until it succeeds."""
         await self._all([_namespace(name) for name in NAMESPACES])
-        await self._all([*priority_classes(), *rbac_objects()])
+        await self._all([*priority_classes(), *rbac_objects(), *self._own_service])
 
     async def _all(self, wanted: list[Object]) -> None:
         while wanted:
@@ -86,7 +90,13 @@ class Bootstrap:
 def reconciled(existing: Object, wanted: Object) -> Object | None:
     """`existing` with what it lacks, or None when nothing is missing or it must not be touched."""
     metadata = existing["metadata"]
-    if "labels" not in wanted["metadata"] or (metadata.get("annotations") or {}).get(AUTO_UPDATE) == "false":
+    if "endpoints" in wanted or "subsets" in wanted:
+        changed = existing | {part: wanted[part] for part in ("endpoints", "ports", "subsets") if part in wanted}
+        return None if changed == existing else changed
+    if (
+        AUTO_UPDATE not in wanted["metadata"].get("annotations", ())
+        or (metadata.get("annotations") or {}).get(AUTO_UPDATE) == "false"
+    ):
         return None
     changed = dict(existing)
     for part in ("labels", "annotations"):
@@ -98,6 +108,44 @@ def reconciled(existing: Object, wanted: Object) -> Object | None:
         present = existing.get("subjects") or []
         changed["subjects"] = [*present, *(subject for subject in wanted["subjects"] if subject not in present)]
     return None if changed == existing else changed
+
+
+def own_service(service_cidr: str, advertised: str, port: int) -> list[Object]:
+    """The Service `kubernetes` at the range's first address, and who answers there: this apiserver.
+
+    Without an address that the cluster can reach there is a Service, but nobody behind it.
+    """
+    ip = str(ipaddress.ip_network(service_cidr)[1])
+    labels = {"component": "apiserver", "provider": "kubernetes"}
+    ports = [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": port}]
+    spec = {"type": "ClusterIP", "clusterIP": ip, "clusterIPs": [ip], "sessionAffinity": "None", "ports": ports}
+    head: Object = {"metadata": {"name": "kubernetes", "namespace": "default", "labels": labels}}
+    service = {"apiVersion": "v1", "kind": "Service", **head, "spec": spec}
+    if not advertised:
+        return [service]
+    endpoint_ports = [{"name": "https", "port": port, "protocol": "TCP"}]
+    of_service = {"kubernetes.io/service-name": "kubernetes"}
+    return [
+        service,
+        {
+            "apiVersion": "discovery.k8s.io/v1",
+            "kind": "EndpointSlice",
+            "metadata": {"name": "kubernetes", "namespace": "default", "labels": of_service},
+            "addressType": "IPv6" if ":" in advertised else "IPv4",
+            "endpoints": [{"addresses": [advertised], "conditions": {"ready": True}}],
+            "ports": endpoint_ports,
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "Endpoints",
+            "metadata": {
+                "name": "kubernetes",
+                "namespace": "default",
+                "labels": {"endpointslice.kubernetes.io/skip-mirror": "true"},
+            },
+            "subsets": [{"addresses": [{"ip": advertised}], "ports": endpoint_ports}],
+        },
+    ]
 
 
 def priority_classes() -> Iterator[Object]:

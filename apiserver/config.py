@@ -78,6 +78,19 @@ class Config:
         """The plugins that run: all of ours, without the disabled ones, in their one order."""
         return tuple(name for name in ADMISSION_PLUGINS if name not in self.disable_admission_plugins)
 
+    @property
+    def advertised(self) -> str:
+        """Where the cluster reaches this server: what the flag says, else the first real address; "" for none."""
+        if self.advertise_address:
+            return self.advertise_address
+        bound = (address for address in self.bind_address if not _is_local(address))
+        return next(bound, "")
+
+
+def _is_local(address: str) -> bool:
+    ip = ipaddress.ip_address(address)
+    return ip.is_loopback or ip.is_unspecified
+
 
 def parse(arguments: Sequence[str]) -> Config:
     """The Config that the command line asks for. Raises ConfigError."""

@@ -1,10 +1,10 @@
 """What the server counts, for Prometheus: requests by kind and outcome, their durations, those that run now.
 
-Workers are processes, a scrape reaches one of them, and Prometheus wants the whole server's numbers. So each worker writes
-a snapshot into its slot of a file that all inherit from the supervisor, once a second and before a scrape; whoever
-answers adds the slots up. A new worker goes on from the counters of the one it replaces.
-Guarantees: counting costs about a microsecond and touches no file; label values come from the resource table, never from
-the client, so their number is bounded. Names are upstream's.
+Workers are processes, a scrape reaches one of them, and Prometheus wants the whole server's numbers. So each worker
+writes a snapshot into its slot of a file that all inherit from the supervisor, once a second and before a scrape;
+whoever answers adds the slots up. A new worker goes on from the counters of the one it replaces.
+Guarantees: counting costs about a microsecond and touches no file; label values come from the resource table, never
+from the client, so their number is bounded. Names are upstream's.
 """
 
 from __future__ import annotations

@@ -96,6 +96,8 @@ class Protocol(HttpToolsProtocol):
             # Whatever follows the head belongs to the upgraded protocol: kept until the handler takes the transport
             self._upgraded = True
             self._after_upgrade += data[upgrade.args[0] :]
+            # The parser is done with this connection: if nobody takes it over it ends with the response
+            self.cycle.keep_alive = False
             self.flow.pause_reading()
         except httptools.HttpParserError:
             self.send_400_response("Invalid HTTP request received.")

@@ -1,8 +1,8 @@
 """The parent process: takes the port, starts the workers, starts a dead one again, passes the end on.
 
 Guarantees: a worker that dies is replaced at once (slower and slower if it keeps dying at birth); a SIGTERM reaches
-every worker, and those that have not stopped in time are killed; workers end when the parent is gone, because each holds
-the reading end of a pipe that only the parent can write to.
+every worker, and those that have not stopped in time are killed; workers end when the parent is gone, because each
+holds the reading end of a pipe that only the parent can write to.
 Does nothing else and imports nothing heavy, so that hardly anything in it can fail.
 """
 

@@ -1,8 +1,8 @@
 """One worker process: the wiring of an apiserver, and its life from the first load of etcd to the last watch.
 
-Started by the supervisor as `python -m apiserver.worker INDEX PORT ALIVE SHARED FLAGS…`: its number, the port that all share, a
-pipe that ends when the supervisor does, the file of the metrics. Ends with `supervisor.EXIT_CONFIG` when another try cannot
-help (a bad certificate, a bad token file).
+Started by the supervisor as `python -m apiserver.worker INDEX PORT ALIVE SHARED FLAGS…`: its number, the port that all
+share, a pipe that ends when the supervisor does, the file of the metrics. Ends with `supervisor.EXIT_CONFIG` when
+another try cannot help (a bad certificate, a bad token file).
 """
 
 from __future__ import annotations
@@ -48,11 +48,12 @@ _FLUSH_SECONDS = 1.0
 class Worker:
     """Everything that one process holds."""
 
-    def __init__(self, settings: config.Config, index: int, shared: int | None) -> None:
+    def __init__(self, settings: config.Config, index: int, port: int, shared: int) -> None:
         self._config = settings
+        self._port = port
         self._index = index
         self._clock: Clock = SystemClock()
-        self._metrics = metrics.Metrics(metrics.Slots(shared, settings.workers) if shared is not None else None, index)
+        self._metrics = metrics.Metrics(metrics.Slots(shared, settings.workers), index)
         self._scheme = Scheme.builtin()
         self._store = Store(settings.etcd_servers, tls=_etcd_tls(settings), prefix=f"{settings.etcd_prefix}/")
         self._rbac = rbac.RBAC()
@@ -91,7 +92,8 @@ class Worker:
     async def _bootstrap(self) -> None:
         """The first worker makes what every cluster has; the others see it come."""
         if self._index == 0:
-            await bootstrap.Bootstrap(self._registry, self._store, self._clock).run()
+            own = bootstrap.own_service(self._config.service_cluster_ip_range, self._config.advertised, self._port)
+            await bootstrap.Bootstrap(self._registry, self._store, self._clock, own).run()
         while self._store.cached("/registry/clusterrolebindings/cluster-admin") is None:
             await self._clock.sleep(0.05)
         self._bootstrapped = True
@@ -102,7 +104,7 @@ class Worker:
             await self._clock.sleep(_FLUSH_SECONDS)
 
     def _handlers(self) -> app.Handlers:
-        address = f"{self._config.advertise_address or '127.0.0.1'}:{self._config.secure_port}"
+        address = f"{self._config.advertised or self._config.bind_address[0]}:{self._port}"
         generic = resources.Resources(
             self._scheme,
             self._registry,
@@ -199,7 +201,7 @@ def _etcd_tls(settings: config.Config) -> types.TlsFiles | None:
 def serve(settings: config.Config, index: int, port: int, alive: int, shared: int) -> None:
     """Runs until a signal, or until the supervisor is gone."""
     listening = [supervisor.bind_shared(address, port) for address in settings.bind_address]
-    worker = Worker(settings, index, shared)
+    worker = Worker(settings, index, port, shared)
     uvicorn_config = uvicorn.Config(
         worker.application(),
         loop="uvloop",

@@ -1,7 +1,7 @@
 """NamespaceLifecycle: nothing is created where there is no namespace, or where one is going away.
 
-The namespaces `default`, `kube-system` and `kube-public` cannot be deleted. A namespace that the cache does not know is asked
-for once more, consistently, because it may have been created a moment ago through another apiserver.
+The namespaces `default`, `kube-system` and `kube-public` cannot be deleted. A namespace that the cache does not know is
+asked for once more, consistently, because it may have been created a moment ago through another apiserver.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Priority: a pod's `priorityClassName` becomes the number that the scheduler compares; without one, the default class's.
+"""Priority: a pod's `priorityClassName` becomes the number that the scheduler compares; else the default class's.
 
 Source: https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/
 """

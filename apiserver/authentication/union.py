@@ -1,8 +1,8 @@
 """Who is asking (A4): authenticators tried in order, the first one that recognises somebody decides.
 
-An authenticator returns a user, or None when the request carries nothing for it; it raises `Unauthorized` when there is a
-credential of its kind that it refuses. A refusal does not stop the others, but where nobody succeeds it makes the whole
-request fail, so that a wrong token never turns into an anonymous user.
+An authenticator returns a user, or None when the request carries nothing for it; it raises `Unauthorized` when there is
+a credential of its kind that it refuses. A refusal does not stop the others, but where nobody succeeds it makes the
+whole request fail, so that a wrong token never turns into an anonymous user.
 """
 
 from __future__ import annotations

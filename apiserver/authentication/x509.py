@@ -1,4 +1,6 @@
-"""Client certificates (A4): common name → user, organisations → groups. TLS has verified the chain to `--client-ca-file`.
+"""Client certificates (A4): common name → user, organisations → groups.
+
+TLS has verified the chain to `--client-ca-file` by then.
 
 A certificate of another CA, or one out of date, fails the TLS handshake; upstream answers 401. One that runs out while
 its connection stays open is refused from then on.

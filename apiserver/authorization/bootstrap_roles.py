@@ -1,7 +1,7 @@
 """The roles and bindings that every cluster has, as upstream 1.37 defines them (`bootstrappolicy`), as a table.
 
-A rule is a line: `VERBS on RESOURCES [in GROUPS] [named NAMES]` or `VERBS at PATHS`, lists joined by commas, the core group
-written as `core` and assumed when no group is given.
+A rule is a line: `VERBS on RESOURCES [in GROUPS] [named NAMES]` or `VERBS at PATHS`, lists joined by commas, the core
+group written as `core` and assumed when no group is given.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ CLUSTER_ROLES: dict[str, tuple[str, ...]] = {
         "statefulsets,statefulsets/scale in apps",
         f"{WRITE} on horizontalpodautoscalers in autoscaling",
         f"{WRITE} on cronjobs,jobs in batch",
-        f"{WRITE} on daemonsets,deployments,deployments/rollback,deployments/scale,ingresses,networkpolicies,replicasets,"
-        "replicasets/scale,replicationcontrollers/scale in extensions",
+        f"{WRITE} on daemonsets,deployments,deployments/rollback,deployments/scale,ingresses,networkpolicies,"
+        "replicasets,replicasets/scale,replicationcontrollers/scale in extensions",
         f"{WRITE} on poddisruptionbudgets in policy",
         f"{WRITE} on ingresses,networkpolicies in networking.k8s.io",
         f"{READ_WRITE} on leases in coordination.k8s.io",
     ),
     "system:aggregate-to-view": (
-        f"{READ} on configmaps,endpoints,persistentvolumeclaims,persistentvolumeclaims/status,pods,replicationcontrollers,"
-        "replicationcontrollers/scale,serviceaccounts,services,services/status",
+        f"{READ} on configmaps,endpoints,persistentvolumeclaims,persistentvolumeclaims/status,pods,"
+        "replicationcontrollers,replicationcontrollers/scale,serviceaccounts,services,services/status",
         f"{READ} on bindings,events,limitranges,namespaces/status,pods/log,pods/status,replicationcontrollers/status,"
         "resourcequotas,resourcequotas/status,namespaces",
         f"{READ} on endpointslices in discovery.k8s.io",

@@ -1,6 +1,7 @@
 """What a rule of a role covers: pure, and quick after the first question of a kind.
 
-Source: https://kubernetes.io/docs/reference/access-authn-authz/rbac/ and upstream's `pkg/apis/rbac/v1/evaluation_helpers.go`.
+Source: https://kubernetes.io/docs/reference/access-authn-authz/rbac/ and upstream's
+`pkg/apis/rbac/v1/evaluation_helpers.go`.
 """
 
 from __future__ import annotations

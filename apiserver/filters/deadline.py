@@ -1,4 +1,4 @@
-"""Gives every request that is not long-running a deadline: `--request-timeout`, or less if the client says `?timeout=`."""
+"""Gives every request that does not last a deadline: `--request-timeout`, or less if the client says `?timeout=`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The one place that turns errors into responses.
 
 An `APIError` becomes its Status. Anything else is a bug: it is logged with its trace, and the client gets a Status of
-code 500 that names the request and nothing of the inside. A response that has begun is never overwritten: the connection
-is closed instead, so that the client sees a broken stream and not a complete one.
+code 500 that names the request and nothing of the inside. A response that has begun is never overwritten: the
+connection is closed instead, so that the client sees a broken stream and not a complete one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Discovery (A3, K3): which groups, versions and resources there are, made from the resource table.
 
-Served as upstream does: `/api`, `/apis`, `/apis/GROUP`, `/api/v1`, `/apis/GROUP/VERSION`, and, where the client accepts it, the
-whole in one aggregated document (`apidiscovery.k8s.io/v2`) with an ETag.
-Documents are made at first use and kept until the table changes.
+Served as upstream does: `/api`, `/apis`, `/apis/GROUP`, `/api/v1`, `/apis/GROUP/VERSION`, and, where the client accepts
+it, the whole in one aggregated document (`apidiscovery.k8s.io/v2`) with an ETag. Documents are made at first use and
+kept until the table changes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From stored bytes to response bodies: objects, lists, events, and the forms that clients ask for instead.
 
-An object and a list of plain objects are put together from bytes that were encoded when they were stored; only a Table or
-partial metadata has to decode them. Nothing here waits.
+An object and a list of plain objects are put together from bytes that were encoded when they were stored; only a Table
+or partial metadata has to decode them. Nothing here waits.
 """
 
 from __future__ import annotations

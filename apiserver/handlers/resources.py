@@ -1,7 +1,7 @@
 """The generic resource path (A3): one endpoint for every collection, by the resource table.
 
-A request's verb picks a method here; the row says whether the collection has that verb. What is not stored (reviews, logs,
-connections to nodes) is handed to its own handler.
+A request's verb picks a method here; the row says whether the collection has that verb. What is not stored (reviews,
+logs, connections to nodes) is handed to its own handler.
 """
 
 from __future__ import annotations
@@ -193,7 +193,9 @@ def check_path(row: Resource, info: RequestInfo) -> None:
         if sub is None:
             raise not_found()
         allowed = sub.verbs
-    elif (info.verb == "create") == bool(info.name) and info.verb in _WRITES or (everywhere and info.verb == "create"):
+    elif info.verb in _WRITES and (info.verb == "create") == bool(info.name):
+        raise not_allowed()
+    elif everywhere and info.verb in ("create", "deletecollection"):
         raise not_allowed()
     if info.verb not in allowed:
         raise not_allowed()

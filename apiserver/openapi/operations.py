@@ -1,7 +1,7 @@
 """Every operation of a collection, free of OpenAPI's versions: path, method, parameters, body, response.
 
-What kubectl reads from it: `x-kubernetes-group-version-kind` (explain), the parameters `fieldValidation` and `dryRun` (create
-and apply), and the media types of patches.
+What kubectl reads from it: `x-kubernetes-group-version-kind` (explain), the parameters `fieldValidation` and `dryRun`
+(create and apply), and the media types of patches.
 """
 
 from __future__ import annotations

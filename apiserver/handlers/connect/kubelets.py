@@ -1,4 +1,4 @@
-"""How a node's kubelet is reached: its address and port from the Node's status, TLS with the apiserver's own certificate."""
+"""How a node's kubelet is reached: address and port from the Node's status, TLS with the apiserver's certificate."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def address_of(node: Object) -> tuple[str, int]:
 
 
 def client_context(config: Config) -> ssl.SSLContext:
-    """TLS towards kubelets. Without `--kubelet-certificate-authority` their certificates are not checked, as upstream."""
+    """TLS towards kubelets. As upstream, without a CA for them their certificates are not checked."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
         if config.kubelet_certificate_authority:

@@ -1,8 +1,9 @@
-"""`pods/log`, `pods/exec`, `pods/attach`, `pods/portforward` and `nodes/proxy`: what leads from the apiserver to a kubelet.
+"""`pods/log`, `pods/exec`, `pods/attach`, `pods/portforward` and `nodes/proxy`: what leads from the apiserver to a
+kubelet.
 
-Logs are relayed as a response; the others are spliced once the kubelet has agreed to the upgrade. When it does not agree
-its answer goes to the client as it is, so that kubectl can fall back from WebSocket to SPDY.
-Paths and parameters on the kubelet's side are upstream's (`/containerLogs`, `/exec`, `/attach`, `/portForward`).
+Logs are relayed as a response; the others are spliced once the kubelet has agreed to the upgrade. When it does not
+agree its answer goes to the client as it is, so that kubectl can fall back from WebSocket to SPDY. Paths and parameters
+on the kubelet's side are upstream's (`/containerLogs`, `/exec`, `/attach`, `/portForward`).
 """
 
 from __future__ import annotations

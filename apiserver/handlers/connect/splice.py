@@ -1,6 +1,7 @@
 """A byte splice: after an upgrade both sides speak a protocol of their own (SPDY, WebSocket), and we copy bytes.
 
-Guarantees: bytes pass in order and unchanged, each direction no faster than its reader; the first side to end ends both.
+Guarantees: bytes pass in order and unchanged, each direction no faster than its reader; the first side to end ends
+both.
 """
 
 from __future__ import annotations
