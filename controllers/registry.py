@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from controllers.context import Context, Runnable
 from controllers.deployment.controller import DeploymentController
+from controllers.endpoints.controllers import EndpointsController, EndpointSliceController
 from controllers.garbagecollector.controller import GarbageCollector
 from controllers.job.controller import JobController
 from controllers.namespace.controller import NamespaceController
@@ -31,6 +32,8 @@ CONTROLLERS: tuple[Entry, ...] = (
     Entry("deployment-controller", DeploymentController),
     Entry("replicaset-controller", ReplicaSetController),
     Entry("job-controller", JobController),
+    Entry("endpointslice-controller", EndpointSliceController),
+    Entry("endpoints-controller", EndpointsController),
     Entry("garbage-collector-controller", GarbageCollector),
     Entry("namespace-controller", NamespaceController),
     Entry("node-lifecycle-controller", NodeLifecycleController),

@@ -6,7 +6,7 @@ import logging
 
 from apimachinery import errors, gvr, objects, pods, selectors
 from apimachinery.objects import Key, Object
-from client import controller
+from client import controller, tracing
 from controllers import indexes, ownership, podtemplate, writes
 from controllers.context import Context
 from controllers.deployment import plan as planning
@@ -45,6 +45,7 @@ class DeploymentController:
         deployment = self._deployments.store.get(key)
         if deployment is None or self._freshness.is_behind(deployment):
             return controller.Done()
+        tracing.current.set(objects.annotations_of(deployment).get(tracing.ANNOTATION, ""))
         selector = selectors.from_label_selector(deployment["spec"].get("selector"))
         if not selector:
             return await self._refuse_empty_selector(deployment)

@@ -17,6 +17,7 @@ from controllers import discovery
 from controllers.discovery import ApiResource, Discovered
 
 DISCOVERY_SECONDS = 30.0  # upstream's period
+RETRY_SECONDS = 1.0  # until the first answer
 SYNC_SECONDS = 30.0  # how long to wait for caches: one collection that cannot be listed must not stop all others
 _NEEDED_VERBS = frozenset({"delete", "list", "watch"})
 _IGNORED = frozenset({("", "events"), ("events.k8s.io", "events")})  # many, short-lived, and owned by nobody
@@ -46,7 +47,7 @@ class Monitors:
                 if not self.synced.is_set() and self._informers:
                     await self._wait_synced()
                     self.synced.set()
-                await self._clock.sleep(DISCOVERY_SECONDS)
+                await self._clock.sleep(DISCOVERY_SECONDS if self.synced.is_set() else RETRY_SECONDS)
 
     def resource(self, api_version: str, kind: str) -> ApiResource | None:
         """The collection of an owner reference's apiVersion and kind; None while no server has it."""

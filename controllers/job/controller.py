@@ -12,7 +12,7 @@ import logging
 
 from apimachinery import errors, gvr, objects
 from apimachinery.objects import Key, Object
-from client import controller
+from client import controller, tracing
 from client.controller import Done, RequeueAfter
 from controllers import indexes, slowstart, writes
 from controllers.context import Context
@@ -55,6 +55,7 @@ class JobController:
         job = self._jobs.store.get(key)
         if job is None or job["spec"].get("managedBy") not in (None, MANAGED_BY) or self._freshness.is_behind(job):
             return Done()
+        tracing.current.set(objects.annotations_of(job).get(tracing.ANNOTATION, ""))
         uid = objects.uid_of(job)
         owned = self._pods.store.by_index(indexes.CONTROLLER, uid)
         if planning.is_finished(job):

@@ -11,7 +11,7 @@ import logging
 
 from apimachinery import errors, gvr, objects, pods, selectors
 from apimachinery.objects import Key, Object
-from client import controller
+from client import controller, tracing
 from controllers import indexes, ownership, podtemplate, slowstart, writes
 from controllers.context import Context
 from controllers.expectations import Expectations
@@ -45,6 +45,7 @@ class ReplicaSetController:
         replicaset = self._replicasets.store.get(key)
         if replicaset is None or self._freshness.is_behind(replicaset):
             return controller.Done()
+        tracing.current.set(objects.annotations_of(replicaset).get(tracing.ANNOTATION, ""))
         observed = self._expectations.met(objects.uid_of(replicaset))
         active = await self._claim_pods(replicaset)
         plan, failure = planning.Plan(), None
