@@ -48,6 +48,8 @@ class Pods(WithStatus):
     def prepare_subresource(self, new: Object, old: Object, call: Call) -> None:
         after = new.get("spec") or {}
         match call.subresource:
+            case "binding":
+                return  # `new` is `old` as `pods.bind` changed it: nothing in it comes from the client
             case "ephemeralcontainers":
                 self._only(new, old, {"ephemeralContainers": after.get("ephemeralContainers")})
             case "resize":
