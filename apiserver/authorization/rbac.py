@@ -1,7 +1,8 @@
 """RBAC (A5): roles and bindings from the watch cache, indexed by subject.
 
-Guarantees: a decision takes microseconds and never waits; the index follows every event of the four kinds, in order; a binding to a missing role gives nothing and
-says so. Aggregated roles (`aggregationRule`) cover what the roles that they select cover, whether or not a controller
+Guarantees: a decision takes microseconds and never waits; the index follows every event of the four kinds, in order;
+a binding to a missing role gives nothing and says so.
+Aggregated roles (`aggregationRule`) cover what the roles that they select cover, whether or not a controller
 has copied the rules yet.
 """
 

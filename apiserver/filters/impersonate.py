@@ -63,7 +63,8 @@ def wanted(headers: list[tuple[bytes, bytes]]) -> User:
             key = unquote(header.removeprefix(_EXTRA).decode("latin-1"))
             extra[key] = (*extra.get(key, ()), value)
     if not name:
-        raise errors.BadRequest(f"requested [{', '.join([*groups, *extra, uid])}] without impersonating a user")
+        asked = ", ".join(part for part in (*groups, *extra, uid) if part)
+        raise errors.BadRequest(f"requested [{asked}] without impersonating a user")
     return User(name, uid, tuple(groups), extra, "impersonation")
 
 

@@ -193,12 +193,17 @@ def check_path(row: Resource, info: RequestInfo) -> None:
         if sub is None:
             raise not_found()
         allowed = sub.verbs
-    elif info.verb in _WRITES and (info.verb == "create") == bool(info.name):
-        raise not_allowed()
-    elif everywhere and info.verb in ("create", "deletecollection"):
+    elif _misplaced(info, everywhere):
         raise not_allowed()
     if info.verb not in allowed:
         raise not_allowed()
+
+
+def _misplaced(info: RequestInfo, everywhere: bool) -> bool:
+    """A write to a collection that needs an object's path, or the other way round, or that needs a namespace."""
+    if everywhere and info.verb in ("create", "deletecollection"):
+        return True
+    return info.verb in _WRITES and (info.verb == "create") == bool(info.name)
 
 
 def _names_one(info: RequestInfo) -> bool:
