@@ -29,7 +29,7 @@ from apiserver.storage import types
 from apiserver.storage.store import Store
 from apiserver.storage.types import Stored
 
-RACE_TRIES_MAX = 16  # rounds of an update that others keep overtaking; upstream never stops, a bound is kinder
+RACE_TRIES_MAX = 100  # rounds of an update that others keep overtaking; each lost one is a write of somebody else
 
 Transform = Callable[[Object], Awaitable[Object]]
 """From the current object (with resourceVersion; shared, not to be changed) to the one to write, with its defaults."""
