@@ -53,7 +53,10 @@ class RuntimeState(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """What a relist sees: (id, state) pairs by pod uid, and the labels of one sandbox or container of each."""
+    """What a relist sees: (id, state) pairs by pod uid, and the labels of one sandbox or container of each.
+
+    Among the labels is the grace period, which the runtime keeps as an annotation.
+    """
 
     pods: dict[str, frozenset[tuple[str, int]]]
     labels: dict[str, dict[str, str]]
@@ -115,7 +118,8 @@ class Runtime(AbstractAsyncContextManager["Runtime"]):
             uid = item.labels.get(identity.POD_UID)
             if uid:
                 found.setdefault(uid, set()).add((item.id, item.state))
-                labels.setdefault(uid, dict(item.labels))
+                grace = item.annotations.get(identity.GRACE_SECONDS)
+                labels.setdefault(uid, dict(item.labels) | ({identity.GRACE_SECONDS: grace} if grace else {}))
         self._forget({item.id for item in [*sandboxes.items, *containers.containers]})
         return Snapshot({uid: frozenset(pairs) for uid, pairs in found.items()}, labels)
 

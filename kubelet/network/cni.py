@@ -26,6 +26,7 @@ def conflist(network_name: str, pod_cidr: str, data_dir: Path) -> Object:
         "isDefaultGateway": True,
         "hairpinMode": True,
         "ipMasq": False,
+        "forceAddress": True,  # a node that was registered anew gets another range: the bridge follows
         "mtu": MTU,
         "ipam": {"type": "host-local", "ranges": [[{"subnet": pod_cidr}]], "dataDir": str(data_dir)},
     }

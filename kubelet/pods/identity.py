@@ -86,8 +86,9 @@ def digest(value: Any) -> str:
     return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 
 
-def pod_from_labels(labels: dict[str, str], grace_seconds: int) -> Object:
+def pod_from_labels(labels: dict[str, str], default_grace_seconds: int) -> Object:
     """What can be said of a pod that only the runtime still knows: enough to stop and remove it."""
+    grace_seconds = int(labels.get(GRACE_SECONDS) or default_grace_seconds)
     metadata = {
         "name": labels.get(POD_NAME, "unknown"),
         "namespace": labels.get(POD_NAMESPACE, "unknown"),
