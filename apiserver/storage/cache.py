@@ -15,7 +15,7 @@ import heapq
 import logging
 from collections.abc import Iterable
 
-from apiserver.storage import etcd, folders, subscriptions, types, window
+from apiserver.storage import compaction, etcd, folders, subscriptions, types, window
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +26,7 @@ class Cache:
     def __init__(self, prefix: str, *, events_max: int = window.EVENTS_MAX, bytes_max: int = window.BYTES_MAX) -> None:
         self.prefix = prefix
         self.revision = 0
+        self.compacted = 0  # the revision that etcd is about to forget what came before
         self._events_max = events_max
         self._bytes_max = bytes_max
         self._objects = folders.Folders()
@@ -48,6 +49,26 @@ class Cache:
     def under(self, prefix: str) -> list[types.Stored]:
         """All objects whose key starts with `prefix`, in key order. The list is the caller's own."""
         return self._objects.under(prefix)
+
+    def at(self, prefix: str, revision: int) -> list[types.Stored] | None:
+        """What `under(prefix)` was at an earlier revision: the kept events, undone. None where they do not reach back.
+
+        Nor before a compaction that we know of, as etcd itself would refuse.
+        """
+        if not self.compacted <= revision <= self.revision:
+            return None
+        try:
+            events = [event for event in self._since(prefix, revision) if event.stored.key.startswith(prefix)]
+        except types.Compacted:
+            return None
+        if not events:
+            return self.under(prefix)
+        then = {stored.key: stored for stored in self.under(prefix)}
+        for event in reversed(events):
+            then.pop(event.stored.key, None)
+            if event.previous is not None:
+                then[event.stored.key] = event.previous
+        return [then[key] for key in sorted(then)]
 
     def reached(self, revision: int) -> asyncio.Future[None]:
         """Done when the cache is at `revision` or later. Who no longer waits may cancel it or set an exception."""
@@ -80,6 +101,7 @@ class Cache:
         """The first state, at a revision. Whatever was there is gone, and so are its subscribers."""
         self.close_subscriptions(types.Compacted(self.revision, revision))
         self._objects = folders.Folders()
+        self.compacted = 0
         for pair in pairs:
             self._objects.put(types.Stored(pair.key, pair.value, pair.revision))
         self._restart_windows(revision)
@@ -90,6 +112,8 @@ class Cache:
         for change in changes:
             if change.key.startswith(self.prefix):
                 self._apply(change)
+            elif change.key == compaction.KEY and change.value is not None and change.value.isdigit():
+                self.compacted = int(change.value)
         self._advance(revision)
 
     def replace(self, pairs: Iterable[etcd.Pair], revision: int) -> None:

@@ -134,17 +134,15 @@ class Store:
         with `exact` as they were at N. Raises Compacted, FutureRevision, Unavailable.
         """
         if exact and revision:
-            return await self._list_at(prefix, limit, start_key, revision)
+            then = self._cache.at(prefix, revision)
+            if then is None:
+                return await self._list_at(prefix, limit, start_key, revision)
+            return _page(then, revision, limit, start_key)
         if revision is None:
             await self._catch_up()
         elif revision:
             await self.wait_for(revision)
-        items = self._cache.under(prefix)
-        if start_key is not None:
-            items = folders.from_key(items, start_key)
-        if not limit or len(items) <= limit:
-            return types.Listing(items, self.revision)
-        return types.Listing(items[:limit], self.revision, _next_key(items[limit - 1].key), len(items) - limit)
+        return _page(self._cache.under(prefix), self.revision, limit, start_key)
 
     async def wait_for(self, revision: int, timeout_seconds: float = REACH_TIMEOUT_SECONDS) -> None:
         """Returns when the cache has reached the revision. Raises FutureRevision when it does not in time."""
@@ -284,6 +282,14 @@ class Store:
         if not page.more:
             return types.Listing(items, revision)
         return types.Listing(items, revision, _next_key(items[-1].key), page.total - len(items))
+
+
+def _page(items: list[types.Stored], revision: int, limit: int, start_key: str | None) -> types.Listing:
+    if start_key is not None:
+        items = folders.from_key(items, start_key)
+    if not limit or len(items) <= limit:
+        return types.Listing(items, revision)
+    return types.Listing(items[:limit], revision, _next_key(items[limit - 1].key), len(items) - limit)
 
 
 def _give_up(waiter: asyncio.Future[None]) -> None:

@@ -244,6 +244,19 @@ async def test_of_many_compactors_one_acts_and_only_on_what_is_an_interval_old(o
         assert (await etcd.page(place, place + "~", revision=second.revision)).pairs[0].value == b"2"
 
 
+async def test_a_workers_cache_forgets_with_etcd_whoever_compacts(own: etcds.Cluster, place: str) -> None:
+    async with started(own.endpoints) as store, connected(own.endpoints) as etcd:
+        first = await store.create(f"{place}a", b"1")
+        await store.update(f"{place}a", lambda current: b"2")
+        assert (await store.list(place, revision=first.revision, exact=True)).items[0].raw == b"1"
+        compactor = compaction.Compactor(etcd, clock=clocks.SystemClock())
+        # The store's own has had the first round, so the first step only learns of it
+        assert [await compactor.step() for _ in range(2)] == [False, True]
+        assert (await store.list(place)).items[0].raw == b"2"
+        with pytest.raises(types.Compacted):
+            await store.list(place, revision=first.revision, exact=True)
+
+
 # --- the way to etcd fails
 
 

@@ -193,6 +193,23 @@ async def test_a_list_in_pages_is_one_snapshot(store: stores.Store, place: str) 
     assert ([item.key[-1] for item in third.items], third.next_key, third.remaining) == (["6"], None, 0)
 
 
+async def test_a_page_of_a_revision_that_only_etcd_remembers(cluster: etcds.Cluster, place: str) -> None:
+    async with started(cluster.endpoints) as writer:
+        first = await writer.create(f"{place}a", b"old")
+        await writer.create(f"{place}b", b"old")
+        last = await writer.create(f"{place}c", b"old")
+        await writer.update(first.key, lambda current: b"new")
+    async with started(cluster.endpoints) as later:
+        page = await later.list(place, limit=2, revision=last.revision, exact=True)
+        assert [(item.raw, item.revision) for item in page.items] == [
+            (b"old", first.revision),
+            (b"old", last.revision - 1),
+        ]
+        assert (page.revision, page.remaining) == (last.revision, 1)
+        rest = await later.list(place, limit=2, start_key=page.next_key, revision=last.revision, exact=True)
+        assert ([item.key for item in rest.items], rest.next_key) == ([last.key], None)
+
+
 async def test_a_list_no_older_than_a_revision_waits_for_it(cluster: etcds.Cluster, place: str) -> None:
     async with started(cluster.endpoints) as writer, started(cluster.endpoints) as reader:
         created = await writer.create(f"{place}a", b"x")
@@ -206,17 +223,19 @@ async def test_a_revision_that_does_not_come_is_refused_in_time(store: stores.St
         await store.list(place, revision=store.revision + 1000, exact=True)
 
 
-async def test_what_was_compacted_cannot_be_listed(store: stores.Store, place: str) -> None:
-    first = await store.create(f"{place}a", b"1")
-    second = await store.update(f"{place}a", lambda current: b"2")
-    await store.compact(second.revision)
-    with pytest.raises(types.Compacted):
-        await store.list(place, revision=first.revision, exact=True)
-    assert (await store.list(place, revision=second.revision, exact=True)).items[0].raw == b"2"
-    with pytest.raises(types.Compacted):
-        await store.compact(first.revision)
-    with pytest.raises(types.FutureRevision):
-        await store.compact(second.revision + 10_000)
+async def test_what_was_compacted_cannot_be_listed(cluster: etcds.Cluster, place: str) -> None:
+    async with started(cluster.endpoints) as writer:
+        first = await writer.create(f"{place}a", b"1")
+        second = await writer.update(f"{place}a", lambda current: b"2")
+        await writer.compact(second.revision)
+        with pytest.raises(types.Compacted):
+            await writer.compact(first.revision)
+        with pytest.raises(types.FutureRevision):
+            await writer.compact(second.revision + 10_000)
+    async with started(cluster.endpoints) as later:
+        with pytest.raises(types.Compacted):
+            await later.list(place, revision=first.revision, exact=True)
+        assert (await later.list(place, revision=second.revision, exact=True)).items[0].raw == b"2"
 
 
 # --- watching

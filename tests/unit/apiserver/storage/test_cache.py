@@ -270,11 +270,44 @@ def test_a_load_from_scratch_closes_the_subscribers() -> None:
     assert (cache.revision, len(cache)) == (3, 1)
 
 
+# --- the past
+
+
+def test_a_list_of_the_past_is_what_was_there() -> None:
+    cache = loaded(pair(f"{PODS}a/changed", 5, b"old"), pair(f"{PODS}a/gone", 6))
+    now = [put(f"{PODS}a/changed", 11, b"new"), put(f"{MAPS}a/other", 12), delete(f"{PODS}a/gone", 13)]
+    cache.apply([*now, put(f"{PODS}a/a-new", 14)], 14)
+    for revision, names in (
+        (10, ["changed", "gone"]),
+        (12, ["changed", "gone"]),
+        (13, ["changed"]),
+        (14, ["a-new", "changed"]),
+    ):
+        then = cache.at(PODS, revision)
+        assert then is not None
+        assert [item.key.removeprefix(f"{PODS}a/") for item in then] == names
+    before, after = cache.at(PODS, 10), cache.at(PODS, 11)
+    assert before is not None and (before[0].raw, before[0].revision) == (b"old", 5)
+    assert after is not None and (after[0].raw, after[0].revision) == (b"new", 11)
+
+
+def test_the_past_ends_with_the_window_with_the_load_and_with_etcds_own() -> None:
+    cache = loaded(events_max=3)
+    cache.apply([put(f"{PODS}a/{n}", n) for n in range(11, 16)], 15)
+    assert cache.at(PODS, 11) is None, "beyond the window"
+    assert cache.at(PODS, 12) is not None
+    assert cache.at(MAPS, 9) is None, "before the load"
+    assert cache.at(PODS, 16) is None, "in the future"
+    cache.apply([put("compact_rev_key", 16, b"14")], 16)
+    assert cache.at(PODS, 13) is None, "compacted"
+    assert cache.at(PODS, 14) is not None
+
+
 # --- against a model
 
 KEYS = st.sampled_from(
     [f"/registry/{kind}/{name}" for kind in ("pods/a", "pods/b", "pods/a-b", "nodes") for name in "xyz"]
-    + ["/registry/nodes", "/other/pods/a/x", "compact_rev_key"]
+    + ["/registry/nodes", "/other/pods/a/x"]
 )
 PREFIXES = st.sampled_from(
     [
@@ -298,6 +331,7 @@ class CacheModel(RuleBasedStateMachine):
         self.objects: dict[str, tuple[bytes, int, int]] = {}  # value, mod and create revision
         self.history: list[tuple[str, str, int]] = []
         self.open: list[tuple[str, int, Listener]] = []
+        self.past: dict[int, dict[str, tuple[bytes, int, int]]] = {1: {}}
 
     def _change(self, key: str, value: bytes | None) -> etcd.Change | None:
         """Of the key at the model's revision."""
@@ -327,6 +361,7 @@ class CacheModel(RuleBasedStateMachine):
             if not made:
                 self.revision -= 1
             changes += made
+            self.past[self.revision] = dict(self.objects)
         if changes:
             self.cache.apply(changes, self.revision)
 
@@ -365,6 +400,7 @@ class CacheModel(RuleBasedStateMachine):
         ]
         seen = [(listener, len(listener.events)) for _, after, listener in self.open if after <= self.cache.revision]
         before = {item.key: item for item in self.cache.under(PREFIX)}
+        self.past = {self.revision: dict(self.objects)}
         self.cache.replace(pairs, self.revision)
         for listener, count in seen:
             self._check_told(listener, listener.events[count:], dict(before))
@@ -390,7 +426,7 @@ class CacheModel(RuleBasedStateMachine):
     @rule()
     def etcd_is_restored_from_a_backup(self) -> None:
         self.revision -= 2
-        self.objects, self.history = {}, []
+        self.objects, self.history, self.past = {}, [], {self.revision: {}}
         self.cache.load([], self.revision)
         assert all(isinstance(listener.closed[-1], types.Compacted) for _, _, listener in self.open)
         self.open = []
@@ -401,6 +437,15 @@ class CacheModel(RuleBasedStateMachine):
         for prefix in ("/registry/", "/registry/pods/", "/registry/pods/a/", "/registry/pods/a", "/registry/nodes/"):
             expected = [(key, *self.objects[key][:2]) for key in sorted(self.objects) if key.startswith(prefix)]
             assert [(item.key, item.raw, item.revision) for item in self.cache.under(prefix)] == expected
+
+    @rule(prefix=PREFIXES, back=st.integers(0, 6))
+    def list_the_past(self, prefix: str, back: int) -> None:
+        revision = self.revision - back
+        then = self.cache.at(prefix, revision)
+        if then is not None:
+            there = self.past[revision]
+            expected = [(key, *there[key][:2]) for key in sorted(there) if key.startswith(prefix)]
+            assert [(item.key, item.raw, item.revision) for item in then] == expected
 
     @invariant()
     def every_watch_has_seen_what_happened_after_its_start(self) -> None:
