@@ -210,7 +210,7 @@ class Etcd:
             stream = await self._channel.stream(_WATCH, request, timeout_seconds=self._timeout_seconds)
         except errors.CallError as error:
             raise types.Unavailable(f"etcd watch: {error}") from error
-        assembler = _Assembler()
+        assembler = Assembler()
         try:
             while True:
                 answer = messages.rpc.WatchResponse.FromString(await stream.receive())
@@ -256,13 +256,13 @@ class Etcd:
                 path, request.SerializeToString(), timeout_seconds=self._timeout_seconds, repeatable=repeatable
             )
         except errors.CallError as error:
-            translated = _translated(error, repeatable)
+            translated = translate(error, repeatable)
             if translated is None:
                 raise
             raise translated from error
 
 
-class _Assembler:
+class Assembler:
     """Puts fragments together: what has arrived of a revision is held back until all of it has."""
 
     def __init__(self) -> None:
@@ -296,7 +296,7 @@ def _is_fragment(answer: Any) -> bool:
     return any(field.field_number == _FRAGMENT_FIELD and bool(field.data) for field in fields)
 
 
-def _translated(error: errors.CallError, repeatable: bool) -> types.StorageError | None:
+def translate(error: errors.CallError, repeatable: bool) -> types.StorageError | None:
     """What a failed call means; None where that depends on the call."""
     if isinstance(error, errors.RpcError):
         if error.message in (_COMPACTED, _FUTURE):
