@@ -250,20 +250,25 @@ def start_supervisor(cluster: ClusterPlan) -> None:
 async def wait_until_running(cluster: ClusterPlan, progress: Progress) -> None:
     """Until every process has been ready. Raises NotReady with the end of the log of the one that is not."""
     deadline = time.monotonic() + READY_SECONDS
-    told: set[str] = set()
+    told = {process.name for process in cluster.processes if _runs(state.load(cluster.folder), process)}
+    if told:
+        progress.step(f"{len(told)} of {len(cluster.processes)} processes run already")
     while True:
         known = state.load(cluster.folder)
         for process in cluster.processes:
-            running = known.processes.get(process.name)
-            if running is not None and running.phase == state.RUNNING and process.name not in told:
+            if process.name not in told and _runs(known, process):
                 told.add(process.name)
-                progress.step(f"{process.name} is ready{f' at {process.address}' if process.address else ''}")
+                progress.step(f"{process.name} is ready at {process.address}")
         waiting = [process for process in cluster.processes if process.name not in told]
         if not waiting:
             return
         _give_up(cluster, known, waiting, time.monotonic() > deadline)
         progress.waiting("waiting for " + ", ".join(process.name for process in waiting[:3]))
         await asyncio.sleep(POLL_SECONDS)
+
+
+def _runs(known: State, process: plan.Process) -> bool:
+    return known.processes.get(process.name, state.Running()).phase == state.RUNNING
 
 
 def _give_up(cluster: ClusterPlan, known: State, waiting: list[plan.Process], is_late: bool) -> None:
