@@ -102,13 +102,14 @@ def parser_of(command: commands.Command, target: Any) -> argparse.ArgumentParser
 def parse(parser: argparse.ArgumentParser, target: Any, words: list[str], tail: list[str]) -> argparse.Namespace:
     """The flags and arguments of one command. Raises UsageError."""
     words = _spelled_out(parser, words)
-    takes_command = getattr(target, "TAKES_COMMAND", False)
-    positional = [] if takes_command or not tail else ["--", *tail]
-    if parser._subparsers is not None:  # nested commands cannot be mixed with flags
-        args = parser.parse_args(words + positional)
-    else:
-        args = _parse_intermixed(parser, words, positional)
-    args.command_line = tail if takes_command else []
+    # nested commands cannot be mixed with flags
+    args = parser.parse_args(words) if parser._subparsers is not None else _parse_intermixed(parser, words)
+    if getattr(target, "TAKES_COMMAND", False):
+        args.command_line = tail
+    elif tail and isinstance(getattr(args, "targets", None), list):
+        args.targets += tail
+    elif tail:
+        raise UsageError(f"unexpected argument: {tail[0]}", parser.prog.partition(" ")[2])
     return args
 
 
@@ -130,8 +131,8 @@ def _spelled_out(parser: argparse.ArgumentParser, words: list[str]) -> list[str]
     return spelled
 
 
-def _parse_intermixed(parser: argparse.ArgumentParser, words: list[str], positional: list[str]) -> argparse.Namespace:
-    args, unknown = parser.parse_known_intermixed_args(words + positional)
+def _parse_intermixed(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
+    args, unknown = parser.parse_known_intermixed_args(words)
     if unknown:
         word = unknown[0]
         kind = "unknown flag" if word.startswith("--") else "unknown shorthand flag" if word[0] == "-" else ""

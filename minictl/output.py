@@ -61,10 +61,14 @@ def to_yaml(value: Any) -> str:
             return True
 
     def string(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-        if "\n" in text and not any(line != line.rstrip() for line in text.split("\n")):
-            return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|")
-        plain = dumper.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]  # of its stub
-        style = '"' if plain != "tag:yaml.org,2002:str" or not text else None
+        lines = text.split("\n")
+        if not all(line.isprintable() for line in lines):
+            style: str | None = '"'  # controls and odd line ends survive only as escapes
+        elif len(lines) > 1 and not any(line.endswith(" ") for line in lines):
+            style = "|"
+        else:
+            plain = dumper.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]  # of its stub
+            style = '"' if plain != "tag:yaml.org,2002:str" or not text else None
         return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
     Dumper.add_representer(str, string)
