@@ -87,9 +87,8 @@ def parameters(args: argparse.Namespace) -> dict[str, str]:
 def containers(context: Context, args: argparse.Namespace, pod: Object) -> list[str]:
     """The containers of `pod` to read. Raises Refused for one that it does not have."""
     spec = pod["spec"]
-    main = [container["name"] for container in spec.get("containers") or []]
-    every = [*(container["name"] for container in spec.get("initContainers") or []), *main]
-    every += [container["name"] for container in spec.get("ephemeralContainers") or []]
+    main = _names(spec, "containers")
+    every = [*_names(spec, "initContainers"), *main, *_names(spec, "ephemeralContainers")]
     if args.all_containers:
         return every
     if args.container:
@@ -100,8 +99,14 @@ def containers(context: Context, args: argparse.Namespace, pod: Object) -> list[
     if chosen in every:
         return [str(chosen)]
     if len(every) > 1:
-        context.warn(f'Defaulted container "{main[0]}" out of: {", ".join(main + [n for n in every if n not in main])}')
+        others = [f"{name} (init)" for name in _names(spec, "initContainers")]
+        others += [f"{name} (ephem)" for name in _names(spec, "ephemeralContainers")]
+        context.warn(f'Defaulted container "{main[0]}" out of: {", ".join(main + others)}')
     return main[:1]
+
+
+def _names(spec: Object, field: str) -> list[str]:
+    return [container["name"] for container in spec.get(field) or []]
 
 
 async def _pods(context: Context, args: argparse.Namespace) -> list[Object]:
