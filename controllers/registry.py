@@ -18,6 +18,7 @@ from controllers.replicaset.controller import ReplicaSetController
 from controllers.rootca import RootCAPublisher
 from controllers.serviceaccount import ServiceAccountController
 from controllers.tainteviction import TaintEvictionController
+from controllers.ttlafterfinished import TTLAfterFinishedController
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ CONTROLLERS: tuple[Entry, ...] = (
     Entry("deployment-controller", DeploymentController),
     Entry("replicaset-controller", ReplicaSetController),
     Entry("job-controller", JobController),
+    Entry("ttl-after-finished-controller", TTLAfterFinishedController),
     Entry("endpointslice-controller", EndpointSliceController),
     Entry("endpoints-controller", EndpointsController),
     Entry("garbage-collector-controller", GarbageCollector),

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ssl
 import subprocess
 import sys
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
+import httpx
 import pytest
 
 from apimachinery import clock, errors, gvr, objects
 from apimachinery.objects import Object
-from client import kubeconfig, transport
+from client import kubeconfig
 from client.rest import Client
 from tests import harness
 
@@ -51,8 +53,13 @@ def manager(server: harness.Server) -> Iterator[None]:
 @pytest.fixture
 async def client(server: harness.Server, manager: None) -> AsyncIterator[Client]:
     config = kubeconfig.load(str(server.pki.kubeconfig("admin")))
-    async with Client(config, make_transport=transport.for_command) as client:
+    async with Client(config, make_transport=_transport) as client:
         yield client
+
+
+def _transport(context: ssl.SSLContext | None) -> httpx.AsyncBaseTransport:
+    """httpx's own: the loop of a test ends at once, and this one has closed its connections by then."""
+    return httpx.AsyncHTTPTransport(verify=context or False, trust_env=False)
 
 
 @pytest.fixture
@@ -67,21 +74,33 @@ async def namespace(client: Client) -> str:
 @pytest.fixture
 async def kubelet(client: Client, namespace: str) -> AsyncIterator[None]:
     """Makes every pod of the namespace ready, and lets go of those that are deleted."""
-    task = asyncio.ensure_future(play_kubelet(client, namespace))
-    yield
-    task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
 
-
-async def play_kubelet(client: Client, namespace: str) -> None:
-    events = client.watch(gvr.PODS, namespace, send_initial_events=True, timeout_seconds=60)
-    async with contextlib.aclosing(events):
-        async for event in events:
-            if event.type not in ("ADDED", "MODIFIED"):
-                continue
+    async def attend_all() -> None:
+        for pod in await items(client, gvr.PODS, namespace):
             with contextlib.suppress(errors.NotFound, errors.Conflict):
-                await attend(client, event.object)
+                await attend(client, pod)
+
+    async with repeated(attend_all, 0.05):
+        yield
+
+
+@contextlib.asynccontextmanager
+async def repeated(work: Callable[[], Awaitable[None]], pause_seconds: float) -> AsyncIterator[None]:
+    """Does `work` again and again beside the block. Ends between two rounds, so that no request is cut off."""
+    over = asyncio.Event()
+
+    async def rounds() -> None:
+        while not over.is_set():
+            await work()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(over.wait(), pause_seconds)
+
+    task = asyncio.ensure_future(rounds())
+    try:
+        yield
+    finally:
+        over.set()
+        await task
 
 
 async def attend(client: Client, pod: Object) -> None:

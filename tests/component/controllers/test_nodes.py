@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator
 
 import pytest
@@ -12,7 +11,7 @@ from apimachinery import clock, gvr, objects
 from apimachinery.objects import Object
 from client.rest import Client
 from tests.component.controllers import workloads
-from tests.component.controllers.conftest import condition_becomes, gone, until
+from tests.component.controllers.conftest import condition_becomes, gone, repeated, until
 
 LEASES = "kube-node-lease"
 
@@ -40,21 +39,16 @@ class Heart:
         self._beating.add(name)
 
     async def beat(self) -> None:
-        while True:
-            for name in list(self._beating):
-                body = {"spec": {"renewTime": clock.rfc3339_micro(clock.SystemClock().now())}}
-                await self._client.patch(gvr.LEASES, name, body, LEASES)
-            await asyncio.sleep(0.3)
+        for name in list(self._beating):
+            body = {"spec": {"renewTime": clock.rfc3339_micro(clock.SystemClock().now())}}
+            await self._client.patch(gvr.LEASES, name, body, LEASES)
 
 
 @pytest.fixture
 async def heart(client: Client) -> AsyncIterator[Heart]:
     subject = Heart(client)
-    task = asyncio.ensure_future(subject.beat())
-    yield subject
-    task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
+    async with repeated(subject.beat, 0.3):
+        yield subject
     await client.delete_collection(gvr.NODES)
     await client.delete_collection(gvr.LEASES, LEASES)
 

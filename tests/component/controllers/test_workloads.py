@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import pytest
 
 from apimachinery import gvr, objects
 from apimachinery.objects import Object
 from client.rest import Client
+from controllers.endpoints.controllers import ENDPOINT_SLICES
 from tests.component.controllers import workloads
 from tests.component.controllers.conftest import condition_becomes, items, set_phase, until
 
@@ -152,3 +155,51 @@ async def condition_replicas(client: Client, namespace: str, ready: int) -> None
         return (replicaset.get("status") or {}).get("readyReplicas", 0) == ready
 
     await until(check, f"{ready} replicas are ready")
+
+
+async def test_a_finished_job_goes_when_its_time_to_live_is_over(client: Client, namespace: str) -> None:
+    await client.create(gvr.JOBS, workloads.job(backoffLimit=0, ttlSecondsAfterFinished=1), namespace)
+
+    async def cleared() -> bool:
+        pods = await items(client, gvr.PODS, namespace)
+        for pod in pods:
+            if pod["status"].get("phase") == "Running":
+                await set_phase(client, pod, "Failed")
+        return not pods and not await items(client, gvr.JOBS, namespace)
+
+    await until(jobless(client, namespace, False), "the Job exists")
+    await until(cleared, "the Job and its pods are gone")
+
+
+async def test_a_service_lists_the_pods_behind_it(client: Client, namespace: str) -> None:
+    await client.create(gvr.REPLICA_SETS, workloads.replicaset(), namespace)
+    await condition_replicas(client, namespace, 2)
+    for number, pod in enumerate(await items(client, gvr.PODS, namespace)):
+        status = {"status": {"podIP": f"10.9.0.{number + 1}", "podIPs": [{"ip": f"10.9.0.{number + 1}"}]}}
+        await client.patch(gvr.PODS, objects.name_of(pod), status, namespace, subresource="status")
+    spec = {"selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": 8080}]}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": spec}
+    await client.create(gvr.SERVICES, service, namespace)
+
+    async def addresses() -> set[str]:
+        slices = await items(client, ENDPOINT_SLICES, namespace)
+        return {endpoint["addresses"][0] for entry in slices for endpoint in entry.get("endpoints") or []}
+
+    async def both() -> bool:
+        return await addresses() == {"10.9.0.1", "10.9.0.2"}
+
+    async def one() -> bool:
+        return len(await addresses()) == 1
+
+    await until(both, "both addresses are listed")
+    [endpoints] = [e for e in await items(client, gvr.ENDPOINTS, namespace) if objects.name_of(e) == "web"]
+    assert endpoints["subsets"][0]["ports"] == [{"port": 8080, "protocol": "TCP"}]
+    await client.patch(gvr.REPLICA_SETS, "web", {"spec": {"replicas": 1}}, namespace)
+    await until(one, "one address is left")
+
+
+def jobless(client: Client, namespace: str, wanted: bool) -> Callable[[], Awaitable[bool]]:
+    async def check() -> bool:
+        return bool(await items(client, gvr.JOBS, namespace)) is not wanted
+
+    return check
