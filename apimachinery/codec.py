@@ -32,11 +32,11 @@ def decode_json(data: bytes, duplicates: list[str] | None = None) -> Any:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         raise CodecError(str(error)) from error
+    if data.count(b"{") + data.count(b"[") > MAX_DEPTH and _depth_exceeds(value, MAX_DEPTH):
+        raise CodecError(f"exceeded max depth {MAX_DEPTH}")
     # A dropped duplicate makes the re-encoded text shorter, so equal lengths spare the slow search.
     if duplicates is not None and len(orjson.dumps(value)) != len(data):
         duplicates += _duplicate_keys(data)
-    if data.count(b"{") + data.count(b"[") > MAX_DEPTH and _depth_exceeds(value, MAX_DEPTH):
-        raise CodecError(f"exceeded max depth {MAX_DEPTH}")
     return value
 
 

@@ -162,6 +162,8 @@ class Bytes(Node):
             raise walk.mismatch(value, self.go_type)
         text = value.replace("\n", "").replace("\r", "")
         try:
+            if len(text) % 4:  # Python's decoder forgives padding that is too long
+                raise binascii.Error("incorrect padding")
             base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError) as error:
             raise TypeMismatch(f"illegal base64 data at input byte {_base64_fault(text)}") from error

@@ -88,8 +88,12 @@ def parse_labels(text: str | None) -> Selector:
     requirements: list[Requirement] = []
     while tokens:
         requirements.append(_requirement(tokens, text))
-        if tokens and tokens.pop(0) != ",":
+        if not tokens:
+            break
+        if tokens.pop(0) != ",":
             raise SelectorError(f"unable to parse requirement: found '{text}', expected: ',' or 'end of string'")
+        if not tokens:
+            raise SelectorError("unable to parse requirement: found '', expected: identifier after ','")
     return Selector(tuple(requirements))
 
 
