@@ -73,8 +73,8 @@ class Kubelet:
         self._capacity = machine.capacity(config.root_dir, config.max_pods)
         self.metrics = Metrics(client_metrics.registry)
         self._events = EventRecorder(client, "kubelet", config.node_name, clock=clock)
-        self.source = PodSource(client, config.node_name, clock)
-        self._relist = Relist(runtime, clock, self.metrics, self.source.wake, self._on_outage)
+        self.source = PodSource(client, config.node_name, clock, config.manifests)
+        self._relist = Relist(runtime, clock, self.metrics, self.source.wake, self._on_runtime_turn)
         self._network = self._make_network()
         self._heartbeat = Heartbeat(client, clock, self._facts, self._health, self._images_list)
         self._checker = Checker(runtime)
@@ -120,13 +120,13 @@ class Kubelet:
             Hooks(runtime, self._checker, clock),
             directories,
             Settings(config.node_name, config.logs_dir, resolver, cgroups),
-            Node(host_ips, self._capacity, lambda: self._network.problem),
+            Node(host_ips, self._capacity, lambda: self._network.problem, self._network.poke),
             clock,
             self._event,
         )
         parts = Parts(
             runtime, sync, self._probes, self._writer, cleanup, self._client, clock, self.metrics, self._event,
-            host_ips, self._admit, lambda: self._runtime_name,
+            host_ips, self._admit, lambda: self._runtime_name, self.source.mirror_of,
         )  # fmt: skip
         self.source.connect(parts)
         return cleanup
@@ -231,7 +231,9 @@ class Kubelet:
         except errors.NodeError:
             return []
 
-    def _on_outage(self) -> None:
+    def _on_runtime_turn(self) -> None:
+        if not self._relist.problem:
+            self._network.poke()
         self._heartbeat.poke()
 
     def _on_network(self) -> None:

@@ -23,7 +23,7 @@ OUTAGE_SECONDS = 10.0
 
 
 class Relist:
-    """`on_change(uid)` for each pod that differs from the look before, `on_look(snapshot)` after each look."""
+    """`on_change(uid)` for each pod that differs from the look before; `on_turn()` when the runtime goes and comes."""
 
     def __init__(
         self,
@@ -31,14 +31,14 @@ class Relist:
         clock: Clock,
         metrics: Metrics,
         on_change: Callable[[str], None],
-        on_outage: Callable[[], None],
+        on_turn: Callable[[], None],
     ) -> None:
         self._runtime = runtime
         self._clock = clock
         self._metrics = metrics
         self._on_change = on_change
         self.last = Snapshot({}, {})
-        self._on_outage = on_outage
+        self._on_turn = on_turn
         self._looks = 0
         self._answered = clock.monotonic()
         self.outage = ""  # why the runtime is down, once it has been for OUTAGE_SECONDS
@@ -75,17 +75,15 @@ class Relist:
             self.problem = error.message
             if not self.outage and begun - self._answered >= OUTAGE_SECONDS:
                 self.outage = error.message
-                self._on_outage()
+                self._on_turn()
             return
         self._looks += 1
         self._answered = begun
-        if self.outage:
-            self.outage = ""
-            self._on_outage()
-        came_back, self.problem = bool(self.problem), ""
+        came_back, self.problem, self.outage = bool(self.problem), "", ""
         before, self.last = self.last, seen
         if came_back:
             log.info("the container runtime answers: %d pods", len(seen.pods), extra={"step": "L15"})
+            self._on_turn()
         for uid in seen.pods.keys() | before.pods.keys():
             if came_back or seen.pods.get(uid) != before.pods.get(uid):
                 self._on_change(uid)

@@ -57,6 +57,7 @@ class Node:
     host_ips: tuple[str, ...]
     allocatable: Mapping[str, Decimal]
     network_problem: Callable[[], str]  # "" when pods can have a network
+    check_network: Callable[[], None]  # a sandbox could not be made: perhaps it is the network
 
 
 class PodSync:
@@ -190,6 +191,7 @@ class PodSync:
             made = await self._runtime.observe(objects.uid_of(pod))
         except errors.RuntimeRefused as error:
             self._event(pod, "Warning", "FailedCreatePodSandBox", f"Failed to create pod sandbox: {error.message}")
+            self._node.check_network()
             outcome.retry_in(RETRY_SECONDS)
             return None
         ips = made.ready_sandbox.ips if made.ready_sandbox else ()

@@ -61,7 +61,7 @@ class Network:
 
     async def run(self) -> None:
         """Until cancelled."""
-        self.nodes.add_handler(lambda _: self._news.set(), self._on_node, lambda _: self._news.set())
+        self.nodes.add_handler(lambda _: self._news.set(), self._on_node, self._on_node_gone)
         async with asyncio.TaskGroup() as group:
             group.create_task(self.nodes.run(), name="nodes")
             if self._conf_dir is not None:
@@ -81,11 +81,23 @@ class Network:
         if _network_of(old) != _network_of(new):
             self._news.set()
 
+    def _on_node_gone(self, node: Object) -> None:
+        self._news.set()
+        if objects.name_of(node) == self._node_name:
+            self._on_change()  # the heartbeat registers it again
+
+    def poke(self) -> None:
+        """The runtime has come back, or could not make a sandbox: look whether it still has a network."""
+        self._news.set()
+
     async def _sync(self) -> float:
         """One round; returns how long it holds."""
         try:
-            changed = await self._configure()
-            await self._look(wait_for_it=changed)
+            await self._look(wait_for_it=False)
+            if self.problem:
+                self._told = ""  # a runtime that was restarted may have forgotten the range
+            if await self._configure():
+                await self._look(wait_for_it=True)
         except errors.RuntimeUnavailable:
             return 1.0  # says nothing about the network: the relist tells of the outage
         except (errors.NodeError, OSError) as error:

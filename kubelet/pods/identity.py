@@ -40,6 +40,10 @@ def runtime_uid(pod: Object) -> str:
     return objects.annotations_of(pod).get(CONFIG_MIRROR) or objects.uid_of(pod)
 
 
+def is_mirror(pod: Object) -> bool:
+    return CONFIG_MIRROR in objects.annotations_of(pod)
+
+
 def is_static(pod: Object) -> bool:
     return objects.annotations_of(pod).get(CONFIG_SOURCE, "api") != "api"
 

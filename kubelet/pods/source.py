@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from pathlib import Path
 
 from apimachinery import objects
 from apimachinery.clock import Clock
@@ -18,6 +19,7 @@ from client.informer import Informer
 from client.rest import Client
 from kubelet.cleanup import Cleanup
 from kubelet.pods import identity
+from kubelet.pods.static import StaticPods
 from kubelet.pods.worker import Parts, PodWorker
 from kubelet.relist import Relist
 
@@ -27,8 +29,13 @@ UNKNOWN_GRACE_SECONDS = 30
 
 
 class PodSource:
-    def __init__(self, client: Client, node_name: str, clock: Clock) -> None:
+    def __init__(self, client: Client, node_name: str, clock: Clock, manifests: Path | None) -> None:
         self._clock = clock
+        self._static = (
+            StaticPods(manifests, node_name, client, clock, self.mirror_of, self._on_pod, self._on_gone)
+            if manifests is not None
+            else None
+        )
         self.informer = Informer(client, PODS, field_selector=f"spec.nodeName={node_name}", clock=clock)
         self.workers: dict[str, PodWorker] = {}
         self._parts: Parts | None = None
@@ -54,7 +61,15 @@ class PodSource:
 
     def find(self, namespace: str, name: str) -> Object | None:
         found = self.informer.store.get(objects.Key(namespace, name))
-        return found or next((p for p in self.pods() if objects.key_of(p) == (namespace, name)), None)
+        worker = self.workers.get(identity.runtime_uid(found)) if found is not None else None
+        return worker.pod if worker is not None else found
+
+    def mirror_of(self, uid: str) -> Object | None:
+        """The mirror pod of a static pod, as the API has it."""
+        return next((pod for pod in self._mirrors() if identity.runtime_uid(pod) == uid), None)
+
+    def _mirrors(self) -> list[Object]:
+        return [pod for pod in self.informer.store.list() if identity.is_mirror(pod)]
 
     async def run(self, relist: Relist, cleanup: Cleanup) -> None:
         """Until cancelled; workers are cancelled too, what they run goes on running."""
@@ -62,6 +77,9 @@ class PodSource:
             self._group = group
             self.informer.add_handler(self._on_pod, lambda _, new: self._on_pod(new), self._on_gone)
             group.create_task(self.informer.run(), name="pods")
+            if self._static is not None:
+                await self._static.look()  # before orphans are sought: the runtime may hold pods of manifests
+                group.create_task(self._static.run(self._mirrors), name="static pods")
             await self.informer.wait_synced()
             log.info("%d pods are bound to this node", len(self.informer.store), extra={"step": "L1"})
             while True:
@@ -70,13 +88,11 @@ class PodSource:
                     await cleanup.orphans(self.workers.keys() | relist.last.pods.keys())
                 await self._clock.sleep(SWEEP_SECONDS)
 
-    def admit_static(self, pod: Object) -> None:
-        self._on_pod(pod)
-
     def _on_pod(self, pod: Object) -> None:
         uid = objects.uid_of(pod)
-        if identity.CONFIG_MIRROR in objects.annotations_of(pod):
-            return  # it mirrors a static pod, whose worker exists
+        if identity.is_mirror(pod):
+            self.wake(identity.runtime_uid(pod))  # it only shows a static pod, which has the worker
+            return
         worker = self.workers.get(uid)
         if worker is not None:
             worker.update(pod)

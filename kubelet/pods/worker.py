@@ -39,7 +39,7 @@ from kubelet.images import Event
 from kubelet.metrics import Metrics
 from kubelet.observed import Observed
 from kubelet.plan import Ending, Facts, PodPlan
-from kubelet.pods import spec
+from kubelet.pods import identity, spec
 from kubelet.probes.probes import Probes
 from kubelet.status import Known, Verdict
 from kubelet.status_writer import StatusWriter
@@ -68,6 +68,7 @@ class Parts:
     host_ips: tuple[str, ...]
     admit: Callable[[Object], Verdict | None]  # L4: None when the pod may run here
     runtime_name: Callable[[], str]
+    mirror_of: Callable[[str], Object | None]  # what the API shows for a static pod
 
 
 class PodWorker:
@@ -307,8 +308,9 @@ class PodWorker:
         )
         self._last = status
         self._measure_start(status)
-        if self._in_api:
-            parts.writer.put(pod, status)
+        shown = parts.mirror_of(self.uid) if identity.is_static(pod) else self.pod
+        if self._in_api and shown is not None:
+            parts.writer.put(shown, status)
 
     def _measure_start(self, status: dict[str, Any]) -> None:
         """L2: the first time that all containers are seen running."""
