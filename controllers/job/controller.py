@@ -78,8 +78,7 @@ class JobController:
             return None
         log.info("%s: %s", objects.key_of(job), plan, extra={"step": "C5"})
         self._expectations.open(objects.uid_of(job))
-        deleted = await asyncio.gather(*(self._delete_pod(job, pod) for pod in plan.delete), return_exceptions=True)
-        failure = slowstart.first_failure(deleted)
+        failure = await slowstart.every(len(plan.delete), lambda number: self._delete_pod(job, plan.delete[number]))
         if failure is not None:
             return failure
         return await slowstart.run(len(plan.create), lambda number: self._create_pod(job, plan.create[number]))
@@ -132,8 +131,7 @@ class JobController:
         return objects.uid_of(job) == str(owner["uid"])
 
     async def _release(self, pods: tuple[Object, ...] | list[Object]) -> None:
-        results = await asyncio.gather(*(self._remove_finalizer(pod) for pod in pods), return_exceptions=True)
-        failure = slowstart.first_failure(results)
+        failure = await slowstart.every(len(pods), lambda number: self._remove_finalizer(pods[number]))
         if failure is not None:
             raise failure
 

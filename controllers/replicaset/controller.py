@@ -6,7 +6,6 @@ stops a round early (`slowstart`); status is written also after a failure, which
 
 from __future__ import annotations
 
-import asyncio
 import logging
 
 from apimachinery import errors, gvr, objects, pods, selectors
@@ -87,10 +86,7 @@ class ReplicaSetController:
         self._expectations.open(objects.uid_of(replicaset))
         if plan.create:
             return await slowstart.run(plan.create, lambda _: self._create_pod(replicaset))
-        results = await asyncio.gather(
-            *(self._delete_pod(replicaset, pod) for pod in plan.delete), return_exceptions=True
-        )
-        return slowstart.first_failure(results)
+        return await slowstart.every(len(plan.delete), lambda number: self._delete_pod(replicaset, plan.delete[number]))
 
     async def _create_pod(self, replicaset: Object) -> None:
         pod = podtemplate.pod_for(replicaset, replicaset["spec"]["template"])
