@@ -41,7 +41,9 @@ class InterPodAffinity:
             return None
         nears = snapshot.tally(("near", pod.shape), _friends(near, where)) if near else {}
         fars = snapshot.tally(("far", pod.shape), _enemies(far, where)) if far else {}
-        closed = [place for place, count in forbidden.items() if count]
+        closed: dict[str, set[str]] = {}
+        for key, value in (place for place, count in forbidden.items() if count):
+            closed.setdefault(key, set()).add(value)
         # The first of a group that wants to be together has nobody to be near to
         is_first = not any(nears.values()) and all(_means(term, pod, where) for term in near)
 
@@ -52,7 +54,7 @@ class InterPodAffinity:
                     return Rejected((AFFINITY,))
             if any(fars.get(place) for term in far if (place := _place(term, node))):
                 return Rejected((ANTI_AFFINITY,), helps_to_evict=True)
-            if any(node.labels.get(key) == value for key, value in closed):
+            if any(node.labels.get(key) in values for key, values in closed.items()):
                 return Rejected((EXISTING_ANTI_AFFINITY,), helps_to_evict=True)
             return None
 

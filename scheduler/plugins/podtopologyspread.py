@@ -71,21 +71,17 @@ class PodTopologySpread:
         if not constraints:
             return None
         keys = tuple(constraint.key for constraint in constraints) if own else ()
-        weighed = [
-            # a number of their own, apart from the hard constraints of the same pod
-            (one, _domains(one, snapshot, keys, -1 - index), _weight(one, feasible))
+        # Numbers of their own (negative), apart from the hard constraints of the same pod
+        tables = [
+            (one.key, _penalties(one, _domains(one, snapshot, keys, -1 - index), feasible))
             for index, one in enumerate(constraints)
         ]
 
         def score(node: NodeInfo) -> int:
-            if any(key not in node.labels for key in keys):
+            labels = node.labels
+            if keys and any(key not in labels for key in keys):
                 return _IGNORED
-            total = 0.0
-            for constraint, counts, weight in weighed:
-                value = node.labels.get(constraint.key)
-                if value is not None:
-                    total += counts.get(value, 0) * weight + constraint.max_skew - 1
-            return round(total)
+            return round(sum([table.get(labels.get(key), 0.0) for key, table in tables]))
 
         return score
 
@@ -172,7 +168,8 @@ def _counts(
     return counts, least
 
 
-def _weight(constraint: Constraint, feasible: list[NodeInfo]) -> float:
-    """Few big domains weigh less than many small ones, so that both kinds of constraint are heard."""
-    values = {node.labels[constraint.key] for node in feasible if constraint.key in node.labels}
-    return math.log(len(values) + 2)
+def _penalties(constraint: Constraint, counts: Mapping[str, int], feasible: list[NodeInfo]) -> dict[str | None, float]:
+    """What each domain costs: its siblings, weighed so that few big domains and many small ones are both heard."""
+    values = {value for node in feasible if (value := node.labels.get(constraint.key)) is not None}
+    weight = math.log(len(values) + 2)
+    return {value: counts.get(value, 0) * weight + constraint.max_skew - 1 for value in values}
