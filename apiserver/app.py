@@ -50,13 +50,22 @@ class Application(FastAPI):
     def __init__(self, handlers: Handlers, wiring: chain.Wiring) -> None:
         # Its own documentation pages would stand between the Kubernetes API's paths
         super().__init__(openapi_url=None, docs_url=None, redoc_url=None)
-        self._wiring = wiring
+        self._chain = chain.fold(FILTERS, self._dispatch, wiring)
+        self._generic = {"api": handlers.resources, "apis": handlers.resources}
         for path, endpoint in routes(handlers).items():
             self.mount(path, endpoint)  # what is under it
             self.router.routes.append(Route(path or "/", endpoint))  # itself
 
-    def build_middleware_stack(self) -> asgi.App:
-        return chain.fold(FILTERS, self.router, self._wiring)
+    async def __call__(self, scope: asgi.Scope, receive: asgi.Receive, send: asgi.Send) -> None:
+        await self._chain(scope, receive, send)
+
+    async def _dispatch(self, scope: asgi.Scope, receive: asgi.Receive, send: asgi.Send) -> None:
+        """The innermost step. Resources are most of the traffic and need no pattern matching: their prefix tells."""
+        generic = self._generic.get(requests.of(scope).info.prefix)
+        if generic is not None:
+            await generic(scope, receive, send)
+        else:
+            await self.router(scope, receive, send)
 
 
 def routes(handlers: Handlers) -> dict[str, asgi.App]:

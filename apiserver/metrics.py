@@ -78,6 +78,7 @@ class Metrics:
         self._requests: _Series = {}  # labels → count
         self._durations: _Series = {}  # labels → a count a bucket, one beyond, then the sum
         self._gauges: _Series = {}
+        self.inflight = {"readOnly": 0, "mutating": 0}  # kept by the in-flight filter
         self._keys: dict[tuple[str, ...], tuple[str, str]] = {}
         previous = slots.read(index) if slots else None
         if previous is not None:
@@ -98,15 +99,14 @@ class Metrics:
         buckets[bisect_left(BUCKETS, seconds)] += 1
         buckets[-1] += seconds
 
-    def set_inflight(self, kind: str, running: int) -> None:
-        self._gauges[f'apiserver_current_inflight_requests{{request_kind="{kind}"}}'] = [running]
-
     def add_longrunning(self, verb: str, change: int) -> None:
         key = f'apiserver_longrunning_requests{{verb="{verb.upper()}"}}'
         self._gauges.setdefault(key, [0])[0] += change
 
     def flush(self) -> None:
         """Shows the numbers to the other workers."""
+        for kind, running in self.inflight.items():
+            self._gauges[f'apiserver_current_inflight_requests{{request_kind="{kind}"}}'] = [running]
         if self._slots is not None:
             self._slots.write(self._index, orjson.dumps([self._requests, self._durations, self._gauges]))
 

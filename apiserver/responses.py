@@ -91,6 +91,8 @@ async def begin_stream(request: Request, send: Send, code: int, content_type: st
         *warning_headers(request.warnings),
     ]
     await send({"type": "http.response.start", "status": code, "headers": headers})
+    # The head waits for a body (server.Corked); what follows may come late, or past ASGI
+    await send({"type": "http.response.body", "body": b"", "more_body": True})
 
 
 def warning_headers(warnings: list[str]) -> Headers:

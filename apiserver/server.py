@@ -20,6 +20,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from apiserver.registry.call import User
 
+# As Go's server, which upstream uses
+MAX_HEAD_BYTES = 1024 * 1024
+HEAD_SECONDS = 32.0
+
 
 class Connection:
     """The transport of one client, and its certificate if it showed one (TLS has verified it by then)."""
@@ -75,21 +79,81 @@ class Connection:
         return self._take_over(protocol)
 
 
+class Corked:
+    """A transport that holds back what is written first, a response's head, and sends it with what follows, its body.
+
+    A write costs an encryption and a system call, which together are a good part of a small request.
+    """
+
+    __slots__ = ("_head", "_transport", "close", "is_closing")
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._head: bytes | None = None
+        self.close = transport.close
+        self.is_closing = transport.is_closing
+
+    def write(self, data: bytes) -> None:
+        if self._head is None:
+            self._head = data
+        elif self._head:
+            head, self._head = self._head, b""
+            self._transport.write(head + data)
+        else:
+            self._transport.write(data)
+
+
 class Protocol(HttpToolsProtocol):
-    """Adds `connection` to each request's state and leaves upgrades to the handler of the request."""
+    """Adds `connection` to each request's state and leaves upgrades to the handler of the request.
+
+    Bounds what a client may send, and how slowly, before its request is known.
+    """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         self.connection = Connection(transport, self._drained, self._hand_over)
         self.app_state = {**self.app_state, "connection": self.connection}
         self._after_upgrade = bytearray()
         self._upgraded = False
+        self._in_head = True
+        self._head_bytes = 0
+        self._head_timer: asyncio.TimerHandle | None = None
         super().connection_made(transport)
+        self._watch_head()
 
     def data_received(self, data: bytes) -> None:
         if self._upgraded:
             self._after_upgrade += data
             return
         self._unset_keepalive_if_required()
+        self._feed(data)
+        if self._in_head and self.parser is not None and not self.transport.is_closing():
+            self._head_bytes += len(data)
+            if self._head_bytes > MAX_HEAD_BYTES:
+                self.send_400_response("Request header fields too large.")
+            elif self._head_timer is None:
+                self._watch_head()
+
+    def on_message_begin(self) -> None:
+        self._in_head = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        self._head_bytes = 0
+        self._forget_head()
+        super().on_headers_complete()
+        self.cycle.transport = Corked(self.transport)  # type: ignore[assignment]  # all that a cycle asks of one
+
+    def _watch_head(self) -> None:
+        """A client that dawdles with its request's head, or never sends one, is let go."""
+        self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+    def _forget_head(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _feed(self, data: bytes) -> None:
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -103,6 +167,7 @@ class Protocol(HttpToolsProtocol):
             self.send_400_response("Invalid HTTP request received.")
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._forget_head()
         super().connection_lost(exc)
         self.connection.end()
 

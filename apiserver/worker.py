@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import signal
 import socket
 import ssl
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 
 import uvicorn
 
@@ -198,6 +199,22 @@ def _etcd_tls(settings: config.Config) -> types.TlsFiles | None:
     return types.TlsFiles(settings.etcd_cafile, settings.etcd_certfile, settings.etcd_keyfile)
 
 
+class Server(uvicorn.Server):
+    """uvicorn's server, which after a signal returns: uvicorn itself would die of it before anything is tidied up."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop)
+        yield
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+
+    def stop(self) -> None:
+        self.should_exit = True
+
+
 def serve(settings: config.Config, index: int, port: int, alive: int, shared: int) -> None:
     """Runs until a signal, or until the supervisor is gone."""
     listening = [supervisor.bind_shared(address, port) for address in settings.bind_address]
@@ -221,15 +238,15 @@ def serve(settings: config.Config, index: int, port: int, alive: int, shared: in
         ssl_cert_reqs=ssl.CERT_OPTIONAL if settings.client_ca_file else ssl.CERT_NONE,
     )
     uvicorn_config.load()
-    serving = uvicorn.Server(uvicorn_config)
+    serving = Server(uvicorn_config)
     with asyncio.Runner(loop_factory=uvicorn_config.get_loop_factory()) as runner:
         runner.run(_run(worker, serving, listening, alive))
 
 
-async def _run(worker: Worker, serving: uvicorn.Server, listening: list[socket.socket], alive: int) -> None:
+async def _run(worker: Worker, serving: Server, listening: list[socket.socket], alive: int) -> None:
     def orphaned() -> None:
         asyncio.get_running_loop().remove_reader(alive)
-        serving.should_exit = True
+        serving.stop()
 
     asyncio.get_running_loop().add_reader(alive, orphaned)
     async with worker.life():

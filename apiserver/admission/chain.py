@@ -62,10 +62,11 @@ class Chain:
     async def mutate(self, call: Call, operation: str, obj: Object | None, old: Object | None) -> Object | None:
         for plugin in self._mutators[operation]:
             obj = await plugin.mutate(Review(call, operation, obj, old))
-            _log.debug("A6 %s let %s %s through", plugin.name, operation, call.resource.resource)
+        if _log.isEnabledFor(logging.DEBUG):
+            names = ", ".join(plugin.name for plugin in self._mutators[operation])
+            _log.debug("A6 %s %s went through %s", operation, call.resource.resource, names or "no plugin")
         return obj
 
     async def validate(self, call: Call, operation: str, obj: Object | None, old: Object | None) -> None:
         for plugin in self._validators[operation]:
             await plugin.validate(Review(call, operation, obj, old))
-            _log.debug("A6 %s accepted %s %s", plugin.name, operation, call.resource.resource)

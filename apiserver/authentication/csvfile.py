@@ -13,6 +13,7 @@ import os
 from pathlib import Path
 
 from apimachinery.clock import Clock
+from apiserver.authentication import groups
 from apiserver.config import ConfigError
 from apiserver.registry.call import User
 
@@ -30,8 +31,8 @@ def parse(text: str, authenticator: str) -> list[tuple[str, User]]:
             continue
         if len(row) < 3 or not row[0].strip():
             raise ConfigError(f"line {number}: at least three columns are needed (secret,user,uid), found {len(row)}")
-        groups = tuple(group.strip() for group in row[3].split(",") if group.strip()) if len(row) > 3 else ()
-        entries.append((row[0].strip(), User(row[1].strip(), row[2].strip(), groups, authenticator=authenticator)))
+        listed = tuple(group.strip() for group in row[3].split(",") if group.strip()) if len(row) > 3 else ()
+        entries.append((row[0].strip(), User(row[1].strip(), row[2].strip(), listed, authenticator=authenticator)))
     return entries
 
 
@@ -56,12 +57,15 @@ class UserFile:
             raise ConfigError(f"cannot read {self._path}: {error.strerror}") from error
         except (ConfigError, UnicodeDecodeError) as error:
             raise ConfigError(f"{self._path}: {error}") from error
-        self._users = {_digest(secret, user.name if self._named else ""): user for secret, user in entries}
+        self._users = {self._key(secret, user.name): groups.with_authenticated(user) for secret, user in entries}
 
     def find(self, secret: str, name: str = "") -> User | None:
         """The user with this secret and, in a file of passwords, this name."""
         self._reload_if_changed()
-        return self._users.get(_digest(secret, name))
+        return self._users.get(self._key(secret, name))
+
+    def _key(self, secret: str, name: str) -> bytes:
+        return hashlib.sha256(f"{name if self._named else ''}\0{secret}".encode()).digest()
 
     def _reload_if_changed(self) -> None:
         now = self._clock.monotonic()
@@ -78,7 +82,3 @@ class UserFile:
     def _stamp(self) -> tuple[int, int, int]:
         status = os.stat(self._path)
         return status.st_mtime_ns, status.st_size, status.st_ino
-
-
-def _digest(secret: str, name: str) -> bytes:
-    return hashlib.sha256(f"{name}\0{secret}".encode()).digest()

@@ -8,15 +8,12 @@ whole request fail, so that a wrong token never turns into an anonymous user.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Protocol
 
 from apimachinery import errors
+from apiserver.authentication import groups
 from apiserver.registry.call import ANONYMOUS, User
 from apiserver.request import Request
-
-AUTHENTICATED = "system:authenticated"
-UNAUTHENTICATED = "system:unauthenticated"
 
 
 class Authenticator(Protocol):
@@ -41,14 +38,7 @@ class Union:
                 refused = True
                 continue
             if user is not None:
-                return with_authenticated(user)
+                return groups.with_authenticated(user)
         if refused or not self._anonymous:
             raise errors.Unauthorized("Unauthorized")
         return ANONYMOUS
-
-
-def with_authenticated(user: User) -> User:
-    """The user in group system:authenticated, which all but anonymous ones are in."""
-    if AUTHENTICATED in user.groups or UNAUTHENTICATED in user.groups:
-        return user
-    return replace(user, groups=(*user.groups, AUTHENTICATED))

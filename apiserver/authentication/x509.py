@@ -9,6 +9,7 @@ its connection stays open is refused from then on.
 from __future__ import annotations
 
 from apimachinery import errors
+from apiserver.authentication import groups
 from apiserver.registry.call import User
 from apiserver.request import Request
 from apiserver.server import Connection
@@ -36,6 +37,6 @@ class X509:
         names = connection.subject.get("commonName")
         if not names:
             return None
-        groups = tuple(connection.subject.get("organizationName", ()))
+        organizations = tuple(connection.subject.get("organizationName", ()))
         extra: dict[str, tuple[str, ...]] = {_CREDENTIAL_ID: (f"X509SHA256={connection.fingerprint}",)}
-        return User(names[0], groups=groups, extra=extra, authenticator=self._name)
+        return groups.with_authenticated(User(names[0], groups=organizations, extra=extra, authenticator=self._name))

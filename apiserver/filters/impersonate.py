@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from apimachinery import errors
 from apiserver import request as requests
 from apiserver.asgi import App, Receive, Scope, Send
-from apiserver.authentication import union
+from apiserver.authentication import groups as membership
 from apiserver.authorization import attributes as questions
 from apiserver.authorization.attributes import Attributes
 from apiserver.filters.chain import Wiring
@@ -93,5 +93,5 @@ def with_default_groups(user: User) -> User:
         namespace = user.name.removeprefix(_SERVICE_ACCOUNT).partition(":")[0]
         groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
     if user.name == _ANONYMOUS:
-        return User(user.name, user.uid, groups or (union.UNAUTHENTICATED,), user.extra, user.authenticator)
-    return union.with_authenticated(User(user.name, user.uid, groups, user.extra, user.authenticator))
+        return User(user.name, user.uid, groups or (membership.UNAUTHENTICATED,), user.extra, user.authenticator)
+    return membership.with_authenticated(User(user.name, user.uid, groups, user.extra, user.authenticator))

@@ -16,13 +16,12 @@ _READS = frozenset({"get", "list", "watch", "head"})
 class InFlight:
     def __init__(self, app: App, wiring: Wiring) -> None:
         self._app = app
-        self._metrics = wiring.metrics
         config = wiring.config
         self._limits = {
             "readOnly": _share(config.max_requests_inflight, config.workers),
             "mutating": _share(config.max_mutating_requests_inflight, config.workers),
         }
-        self._running = {"readOnly": 0, "mutating": 0}
+        self._running = wiring.metrics.inflight
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         info = requests.of(scope).info
@@ -34,12 +33,10 @@ class InFlight:
         if limit and self._running[kind] >= limit:
             raise errors.TooManyRequests("too many requests, please try again later", retry_after_seconds=1)
         self._running[kind] += 1
-        self._metrics.set_inflight(kind, self._running[kind])
         try:
             await self._app(scope, receive, send)
         finally:
             self._running[kind] -= 1
-            self._metrics.set_inflight(kind, self._running[kind])
 
 
 def _share(limit: int, workers: int) -> int:

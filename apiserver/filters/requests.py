@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import random
 import re
-import uuid
 
 from apiserver import request as requests
 from apiserver.asgi import App, Receive, Scope, Send
@@ -24,8 +24,14 @@ class RequestInfo:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = requests.attach(scope)
         given = request.header(b"audit-id")
-        request.id = given if _AUDIT_ID.fullmatch(given) else str(uuid.uuid4())
+        request.id = given if given and _AUDIT_ID.fullmatch(given) else new_id()
         traceparent = request.headers.get(b"traceparent", b"")
         if traceparent and _TRACEPARENT.fullmatch(traceparent):
             request.traceparent = traceparent.decode()
         await self._app(scope, receive, send)
+
+
+def new_id() -> str:
+    """A random UUID. It names a request and guards nothing, so it need not come from the system's entropy."""
+    digits = f"{random.getrandbits(128):032x}"
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"

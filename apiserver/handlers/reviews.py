@@ -12,7 +12,7 @@ from apimachinery.clock import Clock, rfc3339
 from apimachinery.objects import Object
 from apiserver import responses
 from apiserver.asgi import Receive, Send
-from apiserver.authentication import union
+from apiserver.authentication import groups
 from apiserver.authentication.tokens import Bearer
 from apiserver.authorization.attributes import Attributes, Authorizer, Decision, Verdict
 from apiserver.authorization.rbac import RBAC
@@ -108,7 +108,7 @@ class Reviews:
             return {"user": {}, "error": error.message}
         if user is None:
             return {"user": {}}
-        return {"authenticated": True, "user": user_info(union.with_authenticated(user))}
+        return {"authenticated": True, "user": user_info(groups.with_authenticated(user))}
 
     def _rules(self, user: User, namespace: str) -> tuple[list[Object], list[str]]:
         everything = Attributes(user, "*", "*", group="*", namespace=namespace)

@@ -179,6 +179,7 @@ async def _pass_on(backend: Backend, send: Send) -> None:
     """The backend's answer as it is."""
     headers = [header for header in backend.head.headers if header[0] not in _HOP_HEADERS]
     await send({"type": "http.response.start", "status": backend.head.status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"", "more_body": True})
     await _relay(backend, send)
 
 
