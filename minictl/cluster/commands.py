@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
@@ -84,18 +86,24 @@ class Up:
 
 def next_steps(name: str, kubeconfig: Path, folder: str) -> str:
     """What to try now; paths are shown as they work from here."""
-    shown = _shown(kubeconfig)
+    shown, minictl, kubectl = _shown(kubeconfig), _program("minictl"), _program("kubectl")
     here = "" if folder == DEFAULT_FOLDER else f" --dir {folder}"
     flag = "" if folder == DEFAULT_FOLDER else f" --kubeconfig {shown}"
     return f"""
 Cluster {name} is up. Its kubeconfig is {shown}
 
-  minictl{flag} run nginx --replicas=3
-  minictl{flag} get pods -o wide
-  kubectl --kubeconfig {shown} get deployments,replicasets,pods -A
-  minictl status{here}
-  minictl down{here}
+  {minictl}{flag} run nginx --replicas=3
+  {minictl}{flag} get pods -o wide
+  {kubectl} --kubeconfig {shown} get deployments,replicasets,pods -A
+  {minictl} status{here}
+  {minictl} down{here}
 """
+
+
+def _program(name: str) -> str:
+    """The program's bare name where the shell would find it, else the path of the one installed beside this Python."""
+    beside = Path(sys.executable).with_name(name)
+    return _shown(beside) if shutil.which(name) is None and beside.exists() else name
 
 
 def _shown(path: Path) -> str:

@@ -9,12 +9,10 @@ import os
 import pwd
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-from minictl.cluster import images, registry, tools, traits
+from minictl.cluster import images, registry, traits
 from minictl.cluster.plan import Facts, Programs
-from minictl.cluster.registry import Reachability
 from minictl.cluster.settings import CONTAINERD, Settings
 from minictl.cluster.tools import Tools
 
@@ -25,15 +23,6 @@ TOOLS_OF = {
     CONTAINERD: ("etcd", "etcdctl", "containerd", "runc", "cni", "iptables", "docker-registry"),
     "hollow": ("etcd", "etcdctl"),
 }
-
-
-@dataclass(frozen=True)
-class Pulls:
-    """Where images come from: through the local registry from docker.io, or from what was built here."""
-
-    world: Reachability
-    built: tuple[images.BuiltImage, ...] = ()
-    problem: str = ""  # why some image could not be built
 
 
 def gather(settings: Settings, found: Tools) -> Facts:
@@ -77,16 +66,3 @@ def proxies(caller: Mapping[str, str], settings: Settings) -> dict[str, str]:
     for name in ("NO_PROXY", "no_proxy") if found else ():
         found[name] = ",".join([*filter(None, [found.get(name, "")]), "localhost", "127.0.0.1", *own])
     return found
-
-
-def build_images(world: Reachability, say: tools.Progress) -> Pulls:
-    """Blocking, some seconds the first time. A missing package mirror costs the image, not the cluster."""
-    places = tools.Places.of_this_machine()
-    built = [images.pause_image(places)]
-    if world.reachable:
-        return Pulls(world, tuple(built))
-    try:
-        built += [images.busybox_image(places, say), images.nginx_image(places, say)]
-    except (images.ImageError, tools.ToolsMissing) as error:
-        return Pulls(world, tuple(built), str(error))
-    return Pulls(world, tuple(built))

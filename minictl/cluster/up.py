@@ -21,21 +21,7 @@ from pathlib import Path
 
 from certs import cluster as pki
 from certs import files
-from minictl.cluster import (
-    choose,
-    errors,
-    facts,
-    folder,
-    images,
-    load,
-    logs,
-    machine,
-    plan,
-    processes,
-    registry,
-    state,
-    tools,
-)
+from minictl.cluster import choose, errors, facts, folder, logs, machine, plan, processes, pulls, state, tools
 from minictl.cluster import settings as settings_module
 from minictl.cluster.choose import Wishes
 from minictl.cluster.plan import ClusterPlan
@@ -71,23 +57,36 @@ async def up(wishes: Wishes, progress: Progress) -> Up:
 
 async def _up(wishes: Wishes, progress: Progress) -> Up:
     settings, found = await asyncio.to_thread(decide, wishes, progress)
-    notes = list(found.warnings)
     check_ports(settings)
     make_keys(settings)
+    notes: list[str] = []
     if settings.runtime == CONTAINERD:
-        problem = machine.open_way_out(settings, found["iptables"])
-        notes += [f"nodes cannot reach the outside world: {problem}"] if problem else []
-    pulls = await _images(settings, progress)
-    if pulls is not None and pulls.problem:
-        notes.append(pulls.problem)
+        notes = await _start_with_images(settings, found, progress)
+    else:
+        await _start(settings, found, progress)
+    await wait_until_nodes_ready(settings, progress)
+    return Up(settings, (*found.warnings, *notes))
+
+
+async def _start_with_images(settings: Settings, found: Tools, progress: Progress) -> list[str]:
+    """Images are built while processes start: both take seconds, and neither needs the other until the end."""
+    problem = machine.open_way_out(settings, found["iptables"])
+    notes = [f"nodes cannot reach the outside world: {problem}"] if problem else []
+    world = await pulls.configure(settings)
+    building = asyncio.create_task(asyncio.to_thread(pulls.build, world, progress.step))
+    try:
+        await _start(settings, found, progress)
+        notes += await pulls.publish(settings, world, await building, found, progress)
+    finally:
+        building.cancel()
+    return notes
+
+
+async def _start(settings: Settings, found: Tools, progress: Progress) -> None:
     cluster = plan.plan_cluster(settings, await asyncio.to_thread(facts.gather, settings, found))
     write_plan(cluster)
     await ensure_supervisor(cluster, progress)
     await wait_until_running(cluster, progress)
-    if pulls is not None:
-        notes += await _publish(settings, pulls, found, progress)
-    await wait_until_nodes_ready(settings, progress)
-    return Up(settings, tuple(notes))
 
 
 def decide(wishes: Wishes, progress: Progress) -> tuple[Settings, Tools]:
@@ -169,38 +168,6 @@ def make_keys(settings: Settings) -> None:
     if not settings.kubeconfig.exists() or settings.kubeconfig.read_bytes() != content:
         files.write(settings.kubeconfig, content)
     folder.hand_over([settings.folder, settings.kubeconfig], os.environ)
-
-
-async def _images(settings: Settings, progress: Progress) -> facts.Pulls | None:
-    """Where the nodes' images come from: the registry's configuration and the nodes' mirrors. None for hollow nodes."""
-    if settings.runtime == HOLLOW:
-        return None
-    world = await registry.probe()
-    pulls = await asyncio.to_thread(facts.build_images, world, progress.step)
-    upstream = registry.UPSTREAM if world.reachable else None
-    configuration = registry.configuration(settings.folder / "registry", settings.registry, upstream=upstream)
-    files.write(facts.registry_config(settings), configuration.encode())
-    for node in settings.nodes:
-        registry.write_hosts(settings.node_folder(node) / "certs.d", settings.registry, upstream=upstream)
-    return pulls
-
-
-async def _publish(settings: Settings, pulls: facts.Pulls, found: Tools, progress: Progress) -> list[str]:
-    """Put the built images where pulls find them, and the pause image into every node. Returns notes."""
-    pause = pulls.built[0]
-    sockets = load.sockets(settings)
-    environment = found.environment()
-    try:
-        await asyncio.to_thread(images.import_archive, pause.archive, sockets, found["ctr"], environment)
-        if pulls.world.reachable:
-            progress.step(f"images come from docker.io ({pulls.world.why}), through the local registry")
-            return []
-        names = await registry.publish(settings.registry, pulls.built)
-    except (images.ImageError, registry.RegistryError) as error:
-        raise errors.ClusterError(str(error)) from error
-    shown = ", ".join(name for name in names if "pause" not in name)
-    progress.step(f"local registry serves {shown or 'nothing yet'}")
-    return [f"{pulls.world.why}: images come from a local registry that has {shown or 'none'}"]
 
 
 def write_plan(cluster: ClusterPlan) -> None:
