@@ -40,9 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def unknown_controllers(chosen: Options) -> str:
     """What `--controllers` names and nobody has; "" when all is well."""
-    known = {entry.name for entry in registry.CONTROLLERS}
-    unknown = sorted({name.removeprefix("-") for name in chosen.controllers} - known - {"*"})
-    return f"--controllers: {', '.join(unknown)}: not in {', '.join(sorted(known))}" if unknown else ""
+    known = sorted(entry.name for entry in registry.CONTROLLERS)
+    aliases = {entry.alias for entry in registry.CONTROLLERS}
+    unknown = sorted({name.removeprefix("-") for name in chosen.controllers} - set(known) - aliases - {"*"})
+    return f"--controllers: {', '.join(unknown)}: not in {', '.join(known)}" if unknown else ""
 
 
 async def serve(chosen: Options) -> None:
@@ -72,7 +73,7 @@ async def serve(chosen: Options) -> None:
 async def lead(client: Client, chosen: Options, clock: SystemClock, metrics: Metrics) -> None:
     """All enabled controllers, once their caches are filled, until cancelled."""
     context = Context(client, InformerFactory(client, clock=clock), clock, chosen, metrics)
-    entries = [entry for entry in registry.CONTROLLERS if chosen.enables(entry.name)]
+    entries = [entry for entry in registry.CONTROLLERS if chosen.enables(entry.name, entry.alias)]
     controllers = {entry.name: entry.make(context) for entry in entries}
     try:
         async with asyncio.TaskGroup() as group:

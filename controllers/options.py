@@ -40,11 +40,11 @@ class Options:
     kube_api_qps: float = 0.0
     concurrency: dict[str, int] = field(default_factory=dict)
 
-    def enables(self, name: str) -> bool:
-        """Whether `--controllers` has `name` on: by name first, then by `*`."""
-        if name in self.controllers:
+    def enables(self, *names: str) -> bool:
+        """Whether `--controllers` has the controller of these names on: by name first, then by `*`."""
+        if any(name in self.controllers for name in names):
             return True
-        return f"-{name}" not in self.controllers and "*" in self.controllers
+        return "*" in self.controllers and not any(f"-{name}" in self.controllers for name in names)
 
     def workers(self, name: str) -> int:
         return self.concurrency.get(name, 5)

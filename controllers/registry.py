@@ -23,25 +23,26 @@ from controllers.ttlafterfinished import TTLAfterFinishedController
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`name` is upstream's, as `--controllers` and events know it."""
+    """`name` is upstream's, as `--controllers` knows it; `alias` the shorter one it had before, which still counts."""
 
     name: str
+    alias: str
     make: Callable[[Context], Runnable]
 
 
 CONTROLLERS: tuple[Entry, ...] = (
-    Entry("deployment-controller", DeploymentController),
-    Entry("replicaset-controller", ReplicaSetController),
-    Entry("job-controller", JobController),
-    Entry("ttl-after-finished-controller", TTLAfterFinishedController),
-    Entry("endpointslice-controller", EndpointSliceController),
-    Entry("endpoints-controller", EndpointsController),
-    Entry("garbage-collector-controller", GarbageCollector),
-    Entry("namespace-controller", NamespaceController),
-    Entry("node-lifecycle-controller", NodeLifecycleController),
-    Entry("taint-eviction-controller", TaintEvictionController),
-    Entry("node-ipam-controller", NodeIPAMController),
-    Entry("serviceaccount-controller", ServiceAccountController),
-    Entry("root-ca-certificate-publisher-controller", RootCAPublisher),
-    Entry("pod-garbage-collector-controller", PodGarbageCollector),
+    Entry("deployment-controller", "deployment", DeploymentController),
+    Entry("replicaset-controller", "replicaset", ReplicaSetController),
+    Entry("job-controller", "job", JobController),
+    Entry("ttl-after-finished-controller", "ttl-after-finished", TTLAfterFinishedController),
+    Entry("endpointslice-controller", "endpointslice", EndpointSliceController),
+    Entry("endpoints-controller", "endpoint", EndpointsController),
+    Entry("garbage-collector-controller", "garbagecollector", GarbageCollector),
+    Entry("namespace-controller", "namespace", NamespaceController),
+    Entry("node-lifecycle-controller", "nodelifecycle", NodeLifecycleController),
+    Entry("taint-eviction-controller", "taint-eviction", TaintEvictionController),
+    Entry("node-ipam-controller", "nodeipam", NodeIPAMController),
+    Entry("serviceaccount-controller", "serviceaccount", ServiceAccountController),
+    Entry("root-ca-certificate-publisher-controller", "root-ca-cert-publisher", RootCAPublisher),
+    Entry("pod-garbage-collector-controller", "podgc", PodGarbageCollector),
 )

@@ -53,7 +53,14 @@ def test_a_value_that_makes_no_sense_is_refused(
     assert complaint in capsys.readouterr().err
 
 
+def test_a_controllers_former_name_still_counts() -> None:
+    chosen = options.parse(["--controllers", "*,-podgc"])
+    assert command.unknown_controllers(chosen) == ""
+    assert not chosen.enables("pod-garbage-collector-controller", "podgc")
+    assert chosen.enables("job-controller", "job")
+
+
 def test_an_unknown_controller_is_named() -> None:
-    chosen = options.parse(["--controllers", "*,-deployment"])
-    assert command.unknown_controllers(chosen).startswith("--controllers: deployment: not in ")
+    chosen = options.parse(["--controllers", "*,-deploy"])
+    assert command.unknown_controllers(chosen).startswith("--controllers: deploy: not in ")
     assert command.unknown_controllers(options.parse([])) == ""
