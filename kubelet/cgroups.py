@@ -10,7 +10,11 @@ Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-qos/ and KEP-2254
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 from cri_api.v1 import api_pb2 as pb
@@ -18,6 +22,7 @@ from cri_api.v1 import api_pb2 as pb
 from apimachinery import objects, pods, quantity
 from apimachinery.objects import Object
 
+log = logging.getLogger(__name__)
 CPU_PERIOD_MICROSECONDS = 100_000
 MIN_SHARES, MAX_SHARES = 2, 262_144
 MIN_QUOTA_MICROSECONDS = 1000
@@ -57,6 +62,25 @@ class Cgroups:
             result.memory_limit_in_bytes = quantity.integer(limits["memory"])
         return result
 
+    def apply(self, pod: Object, others: Iterable[Object]) -> None:
+        """Set what the pod as a whole may use, and the weights of the QoS classes among all pods of the node.
+
+        Once the sandbox exists, for then the runtime has made the folders. What cannot be written is said and left.
+        """
+        if self._root is None:
+            return
+        everyone = {objects.uid_of(one): one for one in [*others, pod]}.values()
+        asked = sum(_milli(one) for one in everyone if pods.qos_class(one) == "Burstable")
+        base = self.parent_of(pod).rpartition("/kubepods/")[0] + "/kubepods"
+        values = {
+            f"{base}/burstable": Values(shares(asked)),
+            f"{base}/besteffort": Values(MIN_SHARES),
+            self.parent_of(pod): pod_values(pod),
+        }
+        for path, wanted in values.items():
+            for hierarchy in self._hierarchies:
+                _write(hierarchy / path.strip("/"), wanted)
+
     def remove(self, uid: str) -> None:
         """Removes what is left of a pod's cgroup, in every hierarchy. The processes in it are gone."""
         if self._root is None:
@@ -75,6 +99,36 @@ class Cgroups:
                 with contextlib.suppress(OSError):
                     found |= {entry.name[3:] for entry in folder.iterdir() if entry.name.startswith("pod")}
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What one cgroup may use; None: no ceiling."""
+
+    shares: int
+    quota: int | None = None
+    memory_bytes: int | None = None
+
+    def files(self) -> Iterator[tuple[str, str]]:
+        """File name and content, for both versions: a hierarchy has the one or the other."""
+        yield "cpu.shares", str(self.shares)
+        yield "cpu.weight", str(1 + (self.shares - MIN_SHARES) * 9999 // (MAX_SHARES - MIN_SHARES))
+        if self.quota is not None:
+            yield "cpu.cfs_quota_us", str(self.quota)
+            yield "cpu.max", f"{self.quota} {CPU_PERIOD_MICROSECONDS}"
+        if self.memory_bytes is not None:
+            yield "memory.limit_in_bytes", str(self.memory_bytes)
+            yield "memory.max", str(self.memory_bytes)
+
+
+def pod_values(pod: Object) -> Values:
+    """The pod's weight is what its containers ask for together; it has a ceiling where each of them has one."""
+    limits = [(c.get("resources") or {}).get("limits") or {} for c in pod["spec"].get("containers") or []]
+    cpu = sum(quantity.milli(one["cpu"]) for one in limits) if all("cpu" in one for one in limits) else None
+    memory = sum(quantity.integer(one["memory"]) for one in limits) if all("memory" in one for one in limits) else None
+    if pod["spec"].get("initContainers"):
+        cpu = memory = None  # those may use more than the apps do; each has its own ceiling
+    return Values(shares(_milli(pod)), quota(cpu) if cpu else None, memory or None)
 
 
 def hierarchies(mounts: Path = _MOUNTS) -> list[Path]:
@@ -100,6 +154,21 @@ def oom_score(pod: Object, memory_request: int, capacity: int) -> int:
         return _OOM_BEST_EFFORT
     score = 1000 - 1000 * memory_request // max(capacity, 1)
     return max(1000 + _OOM_GUARANTEED, min(score, _OOM_BEST_EFFORT - 1))
+
+
+def _milli(pod: Object) -> int:
+    return int(pods.requests(pod).get("cpu", Decimal(0)) * 1000)
+
+
+def _write(folder: Path, values: Values) -> None:
+    for name, content in values.files():
+        path = folder / name
+        if not path.exists():
+            continue
+        try:
+            path.write_text(content)
+        except OSError as error:
+            log.warning("cgroup %s: %s", path, error, extra={"step": "L5"})
 
 
 def _remove_tree(folder: Path) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import grpc
@@ -142,6 +143,10 @@ class Runtime(AbstractAsyncContextManager["Runtime"]):
         runs.sort(key=lambda c: (c.attempt, c.created_at), reverse=True)
         return Observed(tuple(seen), tuple(runs))
 
+    def running_logs(self) -> dict[str, Path]:
+        """The log file of each container that was running when last looked at, by container id."""
+        return {run.id: Path(run.log_path) for run in self._started.values() if run.log_path}
+
     async def _sandbox(self, item: Any) -> Sandbox | None:
         ready = item.state == pb.SANDBOX_READY
         ips = self._addresses.get(item.id, ())
@@ -169,6 +174,7 @@ class Runtime(AbstractAsyncContextManager["Runtime"]):
         status = _container_from_status(reply.status, item.pod_sandbox_id)
         if status.state == "exited":
             self._exited[item.id] = status
+            self._started.pop(item.id, None)
         elif status.state == "running":
             self._started[item.id] = status
         return status

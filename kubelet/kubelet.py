@@ -33,6 +33,7 @@ from kubelet.containers.config import Settings
 from kubelet.cri import Runtime
 from kubelet.hooks import Hooks
 from kubelet.images import Images
+from kubelet.logrotation import LogRotation
 from kubelet.metrics import Metrics
 from kubelet.network.network import Network
 from kubelet.node import machine
@@ -45,7 +46,7 @@ from kubelet.probes.checks import Checker
 from kubelet.probes.probes import Probes
 from kubelet.references import References
 from kubelet.relist import Relist
-from kubelet.server import certificates
+from kubelet.server import tls
 from kubelet.server.access import Access
 from kubelet.server.app import App
 from kubelet.server.http import Server
@@ -120,7 +121,7 @@ class Kubelet:
             Hooks(runtime, self._checker, clock),
             directories,
             Settings(config.node_name, config.logs_dir, resolver, cgroups),
-            Node(host_ips, self._capacity, lambda: self._network.problem, self._network.poke),
+            Node(host_ips, self._capacity, lambda: self._network.problem, self.source.active_pods, self._network.poke),
             clock,
             self._event,
         )
@@ -158,6 +159,8 @@ class Kubelet:
                 await self._wait_for_runtime()
                 group.create_task(self._relist.run(), name="relist")
                 group.create_task(self._network.run(), name="network")
+                rotation = LogRotation(self._runtime, self._clock, self._runtime.running_logs)
+                group.create_task(rotation.run(), name="log rotation")
                 # Not before the network is known: a kubelet that restarts must not show its node NotReady meanwhile
                 await self._network.looked.wait()
                 group.create_task(self._heartbeat.run(), name="heartbeat")
@@ -188,10 +191,12 @@ class Kubelet:
     def _tls(self) -> ssl.SSLContext:
         config = self._config
         if config.tls_cert is not None and config.tls_key is not None:
-            return certificates.context(config.tls_cert, config.tls_key, config.client_ca)
+            return tls.context(config.tls_cert, config.tls_key, config.client_ca)
+        from kubelet.server import selfsigned  # its libraries cost a quarter of a second
+
         folder: Path = config.root_dir / "pki"
-        certificate, key = certificates.self_signed(folder, config.node_name, config.node_ip, self._clock)
-        return certificates.context(certificate, key, config.client_ca)
+        certificate, key = selfsigned.self_signed(folder, config.node_name, config.node_ip, self._clock)
+        return tls.context(certificate, key, config.client_ca)
 
     # --- what the parts ask for
 

@@ -21,7 +21,7 @@ from cri_api.v1 import api_pb2 as pb
 from apimachinery import objects
 from apimachinery.clock import Clock
 from apimachinery.objects import Object
-from kubelet import errors
+from kubelet import errors, logrotation
 from kubelet.containers import config, env, files
 from kubelet.containers.config import Settings
 from kubelet.cri import Runtime
@@ -57,6 +57,7 @@ class Node:
     host_ips: tuple[str, ...]
     allocatable: Mapping[str, Decimal]
     network_problem: Callable[[], str]  # "" when pods can have a network
+    active_pods: Callable[[], list[Object]]
     check_network: Callable[[], None]  # a sandbox could not be made: perhaps it is the network
 
 
@@ -93,7 +94,7 @@ class PodSync:
         for sandbox in plan.stop_sandboxes:
             await self._runtime.stop_sandbox(sandbox)
         for container in plan.remove:
-            await self._runtime.remove_container(container)
+            await self._remove(container, observed)
         for sandbox in plan.remove_sandboxes:
             await self._runtime.remove_sandbox(sandbox)
         if plan.sandbox_attempt is not None or plan.start:
@@ -108,6 +109,13 @@ class PodSync:
             await self._volumes.prepare(pod, self._facts(()))
         except errors.VolumeNotReady as error:
             self._event(pod, "Warning", "FailedMount", _mount_message(error))
+
+    async def _remove(self, container_id: str, observed: Observed) -> None:
+        """A dead run and its log."""
+        await self._runtime.remove_container(container_id)
+        path = next((c.log_path for c in observed.containers if c.id == container_id), "")
+        if path:
+            await asyncio.to_thread(logrotation.remove_all, Path(path))
 
     # --- stopping
 
@@ -194,6 +202,7 @@ class PodSync:
             self._node.check_network()
             outcome.retry_in(RETRY_SECONDS)
             return None
+        await asyncio.to_thread(self._settings.cgroups.apply, pod, self._node.active_pods())
         ips = made.ready_sandbox.ips if made.ready_sandbox else ()
         log.info(
             "%s: sandbox %s has %s",

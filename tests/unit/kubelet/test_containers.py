@@ -188,3 +188,24 @@ def test_a_sandbox_maps_host_ports_and_names_the_pod(tmp_path: Path) -> None:
     assert (made.hostname, made.metadata.attempt, made.linux.cgroup_parent) == ("p", 3, "")
     assert made.labels["io.kubernetes.pod.uid"] == "u1"
     assert made == config.sandbox_config(pod({"name": "a", "ports": [port, {"containerPort": 81}]}), 3, parts)
+
+
+def test_a_pod_has_the_weight_of_its_requests_and_its_class_that_of_all_its_pods(tmp_path: Path) -> None:
+    (tmp_path / "mounts").write_text(f"cgroup {tmp_path}/cpu cgroup rw 0 0\ncgroup2 {tmp_path}/two cgroup2 rw 0 0\n")
+    a_pod = with_resources({"cpu": "500m"}, {"cpu": "1", "memory": "64Mi"})
+    other = with_resources({"cpu": "250m"}, {}) | {"metadata": {"name": "q", "namespace": "ns", "uid": "u2"}}
+    names = {"cpu": ("cpu.shares", "cpu.cfs_quota_us"), "two": ("cpu.weight", "cpu.max", "memory.max")}
+    for controller, files in names.items():
+        for folder in ("burstable/podu1", "burstable", "besteffort"):
+            (tmp_path / controller / "n/kubepods" / folder).mkdir(parents=True, exist_ok=True)
+            for name in files:
+                (tmp_path / controller / "n/kubepods" / folder / name).write_text("")
+    cgroups.Cgroups("/n", memory_bytes=1 << 30, mounts=tmp_path / "mounts").apply(a_pod, [other])
+    one, two = tmp_path / "cpu/n/kubepods", tmp_path / "two/n/kubepods"
+    assert (one / "burstable/podu1/cpu.shares").read_text() == "512"
+    assert (one / "burstable/podu1/cpu.cfs_quota_us").read_text() == "100000"
+    assert (one / "burstable/cpu.shares").read_text() == "768"
+    assert (one / "besteffort/cpu.shares").read_text() == "2"
+    assert (two / "burstable/podu1/cpu.max").read_text() == "100000 100000"
+    assert (two / "burstable/podu1/memory.max").read_text() == str(64 << 20)
+    assert (two / "besteffort/cpu.weight").read_text() == "1"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from apimachinery.clock import FixedClock, SystemClock
+from kubelet import logrotation
 from kubelet.server import logs
 from kubelet.server.logs import Options
 
@@ -110,3 +111,14 @@ def test_the_end_of_a_log_can_stand_for_the_termination_message(path: Path) -> N
     assert logs.tail_text(path, 2, 100) == "three\n\n"
     assert logs.tail_text(path, 80, 4) == "ee\n\n"
     assert logs.tail_text(path.with_name("missing"), 80, 100) == ""
+
+
+def test_only_the_newest_rotated_logs_are_kept(tmp_path: Path) -> None:
+    current = tmp_path / "0.log"
+    for name in ("0.log", "10.log", *(f"0.log.2026010{n}-000000" for n in range(1, 8))):
+        (tmp_path / name).touch()
+    logrotation.remove_old(current)
+    kept = [f"0.log.2026010{n}-000000" for n in range(4, 8)]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["0.log", *kept, "10.log"]
+    logrotation.remove_all(current)
+    assert [p.name for p in tmp_path.iterdir()] == ["10.log"]

@@ -1,10 +1,9 @@
-"""The TLS context of the node's port; without a given pair a self-signed one, as upstream makes."""
+"""A serving certificate of the node's own, for a kubelet that was given none. Imported only then: it takes its time."""
 
 from __future__ import annotations
 
 import ipaddress
 import os
-import ssl
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,17 +15,6 @@ from cryptography.x509.oid import NameOID
 from apimachinery.clock import Clock
 
 LIFE = timedelta(days=365)
-
-
-def context(certificate: Path, key: Path, client_ca: Path | None) -> ssl.SSLContext:
-    """Client certificates of `client_ca` are verified; who has none may still bring a token."""
-    result = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    result.load_cert_chain(certificate, key)
-    result.set_alpn_protocols(["http/1.1"])
-    if client_ca is not None:
-        result.load_verify_locations(client_ca)
-        result.verify_mode = ssl.CERT_OPTIONAL
-    return result
 
 
 def self_signed(folder: Path, name: str, address: str, clock: Clock) -> tuple[Path, Path]:
