@@ -51,6 +51,7 @@ class CommandTransport(httpx.AsyncBaseTransport):
     async def aclose(self) -> None:
         while self._idle:
             self._idle.pop().close()
+        await asyncio.sleep(0)  # sockets are closed by the loop's next turn
 
     async def _connect(self, request: httpx.Request, timeout_seconds: float | None) -> _Connection:
         url = request.url
@@ -97,7 +98,8 @@ class _Connection:
         return int(code), [(name.lower(), value.strip()) for name, _, value in pairs]
 
     def close(self) -> None:
-        self._writer.close()
+        # no farewell of TLS: whoever leaves a stream half read does not wait for the other side's
+        self._writer.transport.abort()
 
 
 class _Body(httpx.AsyncByteStream):

@@ -103,12 +103,14 @@ class Client:
         user_agent: str = "armillary",
         clock: Clock | None = None,
         observer: Observer | None = None,
+        watch_grace_seconds: float = WATCH_GRACE_SECONDS,
         make_transport: Callable[[Any], httpx.AsyncBaseTransport] = transport.for_component,
     ) -> None:
         self.config = config
         self._clock = clock or SystemClock()
         self._limiter = TokenBucket(qps, burst or max(1, int(qps * 2)), self._clock) if qps else None
         self._observer = observer
+        self._watch_grace = watch_grace_seconds
         if len(config.impersonate.groups) > 1 and make_transport is transport.for_component:
             make_transport = transport.for_command  # aiohttp's adapter would join repeated headers into one
         self._make_transport = make_transport
@@ -288,7 +290,7 @@ class Client:
         )
         if send_initial_events:
             params |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
-        silence = timeout_seconds + WATCH_GRACE_SECONDS
+        silence = timeout_seconds + self._watch_grace
         accept = accept or (METADATA if metadata_only else "")
         headers = {"accept": accept} if accept else {}
         path = gvr.path(namespace)
