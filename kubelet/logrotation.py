@@ -1,7 +1,7 @@
 """L15: keep containers' logs from filling the disk: a file beyond 10 MiB is renamed and the runtime opens a new one.
 
-Five files a container are kept, as upstream does by default. Nothing is lost: the runtime goes on writing to the renamed
-file until it has opened the new one. `kubectl logs` shows the newest file only.
+Five files a container are kept, as upstream does by default. Nothing is lost: the runtime goes on writing to the
+renamed file until it has opened the new one. `kubectl logs` shows the newest file only.
 Source: https://kubernetes.io/docs/concepts/cluster-administration/logging/#log-rotation
 """
 

@@ -56,8 +56,8 @@ class PodSource:
         return [worker.pod for worker in self.workers.values()]
 
     def active_pods(self) -> list[Object]:
-        """Those that hold resources: not yet finished."""
-        return [worker.pod for worker in self.workers.values() if not worker.finished]
+        """Those that hold resources."""
+        return [worker.pod for worker in self.workers.values() if worker.holds_resources]
 
     def find(self, namespace: str, name: str) -> Object | None:
         found = self.informer.store.get(objects.Key(namespace, name))

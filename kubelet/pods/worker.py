@@ -80,6 +80,7 @@ class PodWorker:
         self._in_api = True
         self._gone = False
         self._admitted = False
+        self._refused = False
         self._ending: Ending | None = None
         self._verdict: Verdict | None = None
         self._last: dict[str, Any] = {}  # the status put last: the API's copy lags behind it
@@ -92,6 +93,12 @@ class PodWorker:
         self._faults = 0
         self._close_look = CLOSE_LOOK_SECONDS
         self._absorb(pod)
+
+    @property
+    def holds_resources(self) -> bool:
+        """Whether the pod counts when another asks to be let in: it was let in itself, and has not finished."""
+        was_let_in = bool((self.pod.get("status") or {}).get("startTime"))
+        return not self.finished and not self._refused and (self._admitted or was_let_in)
 
     # --- the mailbox
 
@@ -234,7 +241,7 @@ class PodWorker:
         if verdict is not None:
             log.info("%s: refused: %s", objects.key_of(pod), verdict.message, extra={"step": "L4"})
             self._parts.event(pod, "Warning", verdict.reason, verdict.message)
-            self._verdict = verdict
+            self._verdict, self._refused = verdict, True
             self._end(1, verdict.reason)
 
     def _check_deadline(self, pod: Object) -> float | None:
