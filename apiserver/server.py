@@ -142,7 +142,9 @@ class Protocol(HttpToolsProtocol):
         self._head_bytes = 0
         self._forget_head()
         super().on_headers_complete()
-        self.cycle.transport = Corked(self.transport)  # type: ignore[assignment]  # all that a cycle asks of one
+        # Only where the first write is the head, and a second one is sure to follow
+        if not self.expect_100_continue and self.scope["method"] != "HEAD":
+            self.cycle.transport = Corked(self.transport)  # type: ignore[assignment]  # all that a cycle asks of one
 
     def _watch_head(self) -> None:
         """A client that dawdles with its request's head, or never sends one, is let go."""

@@ -26,7 +26,7 @@ from apiserver.admission.webhooks import calling, configuration, reviewing
 from apiserver.admission.webhooks.mutating import MutatingAdmissionWebhook
 from apiserver.admission.webhooks.validating import ValidatingAdmissionWebhook
 from apiserver.authentication import csvfile, tokens, union, x509
-from apiserver.authorization import rbac
+from apiserver.authorization import escalation, rbac
 from apiserver.authorization import union as authorizers
 from apiserver.authorization.attributes import Authorizer
 from apiserver.filters import chain
@@ -61,12 +61,12 @@ class Worker:
         self._mutating = configuration.Webhooks(configuration.MUTATING)
         self._validating = configuration.Webhooks(configuration.VALIDATING)
         self._caller = calling.Caller(self._store)
+        self._authorizer = self._authorizers()
         self._admission = self._admission_chain()
         self._registry = Registry(
             self._scheme, self._store, self._admission, self._clock, service_cidr=settings.service_cluster_ip_range
         )
         self._bearer = self._bearer_tokens()
-        self._authorizer = self._authorizers()
         self._bootstrapped = False
 
     def application(self) -> app.Application:
@@ -189,8 +189,14 @@ class Worker:
         validators: list[admission.Validator] = [ValidatingAdmissionWebhook(validating)]
         return admission.Chain(
             [plugin for plugin in mutators if plugin.name in enabled],
-            [plugin for plugin in validators if plugin.name in enabled],
+            [*(plugin for plugin in validators if plugin.name in enabled), *self._guards()],
         )
+
+    def _guards(self) -> list[admission.Validator]:
+        """What no flag switches off."""
+        if "RBAC" not in self._config.authorization_mode:
+            return []
+        return [escalation.Escalation(self._rbac, self._authorizer)]
 
 
 def _etcd_tls(settings: config.Config) -> types.TlsFiles | None:

@@ -85,6 +85,34 @@ def test_a_role_gives_rights_in_its_namespace_as_soon_as_it_is_bound(
         until(lambda: bob.get(pods).status_code == 403)
 
 
+def test_nobody_gives_away_rights_that_he_does_not_hold(
+    server: harness.Server, admin: httpx.Client, namespace: str
+) -> None:
+    base = f"{_RBAC}/namespaces/{namespace}"
+    manage = {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles", "rolebindings"]}
+    manage["verbs"] = ["create", "update", "get"]
+    read = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
+    admin.post(f"{base}/roles", json={"metadata": {"name": "manager"}, "rules": [manage, read]})
+    subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "bob"}
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "manager"}
+    admin.post(f"{base}/rolebindings", json={"metadata": {"name": "m"}, "roleRef": reference, "subjects": [subject]})
+    with server.client("bob-token") as bob:
+        until(lambda: bob.get(f"{base}/roles/manager").status_code == 200)
+        own = bob.post(f"{base}/roles", json={"metadata": {"name": "own"}, "rules": [read]})
+        assert own.status_code == 201
+        more = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "delete", "list"]}
+        refused = bob.post(f"{base}/roles", json={"metadata": {"name": "more"}, "rules": [more]})
+        assert refused.status_code == 403
+        assert refused.json()["message"] == (
+            'roles.rbac.authorization.k8s.io "more" is forbidden: user "bob" (groups=["system:authenticated"]) is '
+            "attempting to grant RBAC permissions not currently held:\n"
+            '{APIGroups:[""], Resources:["pods"], Verbs:["delete" "list"]}'
+        )
+        everything = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
+        body = {"metadata": {"name": "up"}, "roleRef": everything, "subjects": [subject]}
+        assert bob.post(f"{base}/rolebindings", json=body).status_code == 403
+
+
 def test_an_aggregated_role_gathers_what_is_labelled_for_it(
     server: harness.Server, admin: httpx.Client, namespace: str
 ) -> None:
