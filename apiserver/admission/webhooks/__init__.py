@@ -1,1 +1,1 @@
-"""MutatingAdmissionWebhook and ValidatingAdmissionWebhook: somebody else's word on a write (step A6)."""
+"""MutatingAdmissionWebhook and ValidatingAdmissionWebhook: somebody else's word on a write (steps A6 and A11)."""
