@@ -10,6 +10,7 @@ Exit                     nothing more                 its code (exec: the comman
 from __future__ import annotations
 
 import copy
+import errno
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
@@ -88,6 +89,7 @@ def _connection(error: BaseException) -> str | None:
     if not isinstance(error, rest.ConnectionFailed):
         return None
     host = urlsplit(error.server).netloc or error.server
-    if "refused" in str(error).lower() or "all connection attempts failed" in str(error).lower():
+    # asyncio tells each address it tried by number, in one text
+    if "refused" in str(error).lower() or f"[Errno {errno.ECONNREFUSED}]" in str(error):
         return f"The connection to the server {host} was refused - did you specify the right host or port?\n"
     return f"Unable to connect to the server: {str(error).removeprefix(error.server + ': ')}\n"

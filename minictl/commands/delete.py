@@ -70,7 +70,7 @@ async def run(context: Context, args: argparse.Namespace) -> int:
     timeout = durations.parse(args.timeout, "--timeout") or WAIT_SECONDS
     doomed = await _find(context, args)
     if not doomed:
-        context.warn("No resources found")
+        context.write("No resources found")
         return 0
     failed: list[Exception] = []
     leaving: list[tuple[Doomed, str]] = []

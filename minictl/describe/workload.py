@@ -9,7 +9,7 @@ from apimachinery import objects, selectors
 from apimachinery.objects import Object
 from minictl.describe import containers, layout, pod
 
-REVISION = "deployment.kubernetes.io/revision"
+TEMPLATE_HASH = "pod-template-hash"
 
 
 def deployment(obj: Object, replica_sets: Sequence[Object], events: Sequence[Object], now: datetime) -> list[str]:
@@ -82,11 +82,21 @@ def _conditions(status: Object) -> list[str]:
 
 
 def _sets(obj: Object, replica_sets: Sequence[Object]) -> list[str]:
-    """The old and the new ReplicaSets, by revision."""
-    revision = objects.annotations_of(obj).get(REVISION)
-    new = [found for found in replica_sets if objects.annotations_of(found).get(REVISION) == revision]
+    """The old and the new ReplicaSets: the new one is that of the Deployment's present template."""
+    if not replica_sets:
+        return []
+    wanted = _without_hash(obj["spec"]["template"])
+    new = [found for found in replica_sets if _without_hash(found["spec"]["template"]) == wanted][:1]
     old = [found for found in replica_sets if found not in new]
     return [f"OldReplicaSets:\t{_named(old)}", f"NewReplicaSet:\t{_named(new)}"]
+
+
+def _without_hash(template: Object) -> Object:
+    """A template without the label that the controller adds to tell its ReplicaSets apart."""
+    metadata = template.get("metadata") or {}
+    labels = {key: value for key, value in (metadata.get("labels") or {}).items() if key != TEMPLATE_HASH}
+    kept = {key: value for key, value in metadata.items() if value is not None}
+    return template | {"metadata": kept | {"labels": labels}}
 
 
 def _named(found: Sequence[Object]) -> str:

@@ -1,0 +1,285 @@
+"""minictl against the real apiserver: it must do, print and return what the real kubectl does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests import harness
+
+MINICTL = Path(sys.executable).parent / "minictl"
+Tool = Callable[..., subprocess.CompletedProcess[str]]
+
+BEFORE = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {keep: "1", drop: "1"}}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - {name: a, image: nginx, env: [{name: A, value: "1"}, {name: B, value: "2"}]}
+      - {name: b, image: busybox}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: conf}
+data: {a: "1", b: "2"}
+"""
+AFTER = (
+    BEFORE.replace(', drop: "1"', "")
+    .replace("replicas: 1", "replicas: 2")
+    .replace(', {name: B, value: "2"}', "")
+    .replace("      - {name: b, image: busybox}\n", "")
+    .replace(', b: "2"', "")
+)
+
+
+def environment(server: harness.Server) -> dict[str, str]:
+    cache = {"HOME": str(server.folder), "XDG_CACHE_HOME": str(server.folder / "cache")}
+    return {**os.environ, **cache, "KUBECONFIG": str(server.pki.kubeconfig("admin"))}
+
+
+@pytest.fixture
+def minictl(server: harness.Server, namespace: str) -> Tool:
+    def run(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(MINICTL), "-n", namespace, *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env=environment(server),
+        )
+
+    return run
+
+
+@pytest.fixture
+def kubectl(server: harness.Server, namespace: str) -> Tool:
+    def run(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+        return server.try_kubectl("-n", namespace, *arguments, stdin=stdin)
+
+    return run
+
+
+def outcome(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_run_makes_a_deployment(minictl: Tool, kubectl: Tool) -> None:
+    assert outcome(minictl("run", "nginx", "--replicas=3")) == (0, "deployment.apps/nginx created\n", "")
+    path = "{.spec.replicas} {.spec.template.spec.containers[0].image} {.spec.selector.matchLabels}"
+    assert kubectl("get", "deploy", "nginx", "-o", f"jsonpath={path}").stdout == '3 nginx {"run":"nginx"}'
+
+
+def test_run_makes_a_job_or_a_pod_by_restart(minictl: Tool) -> None:
+    assert minictl("run", "j", "--image=busybox", "--restart=OnFailure", "--", "true").stdout == "job.batch/j created\n"
+    assert minictl("run", "p", "--image=busybox", "--restart=Never").stdout == "pod/p created\n"
+
+
+def test_a_server_dry_run_keeps_nothing(minictl: Tool) -> None:
+    done = minictl("run", "nginx", "--dry-run=server")
+    assert outcome(done) == (0, "deployment.apps/nginx created (server dry run)\n", "")
+    assert minictl("get", "deploy", "nginx").returncode == 1
+
+
+READS = (
+    "get deploy,cm",
+    "get deploy -o wide",
+    "get deploy --no-headers -L keep --show-labels",
+    "get deploy web -o yaml",
+    "get cm,deploy -o json",
+    "get deploy/web cm/conf -o name",
+    "get deploy -o jsonpath={range.items[*]}{.metadata.name}{end}",
+    "get deploy web nope",
+    "get deploy nope --ignore-not-found",
+    "get deploy -l keep=2",
+    "get poods",
+    "get deploy --field-selector=metadata.name=web",
+    "get deploy --sort-by=.metadata.name",
+    "get ns default",
+    "get clusterroles view",
+    "describe deploy web",
+    "describe cm conf",
+    "describe deploy nope",
+    "api-resources",
+    "api-resources -o name",
+)
+
+
+def test_reads_print_what_kubectl_prints(minictl: Tool, kubectl: Tool) -> None:
+    assert minictl("create", "-f", "-", stdin=BEFORE).returncode == 0
+    for line in READS:
+        words = line.split(" ")
+        ours, theirs = outcome(minictl(*words)), outcome(kubectl(*words))
+        assert (line, without_age(ours)) == (line, without_age(theirs))
+
+
+def without_age(done: tuple[int, str, str]) -> tuple[int, list[str], str]:
+    """Ages may differ by a second between two calls."""
+    code, out, err = done
+    return code, [" ".join(w for w in line.split(" ") if not w.rstrip("s").isdigit()) for line in out.split("\n")], err
+
+
+CHANGES = (
+    "apply -f {before}",
+    "apply -f {before}",
+    "apply -f {after} --dry-run=server",
+    "apply -f {after}",
+    "get deploy web -o jsonpath={{.metadata.labels}}{{.spec.replicas}}{{.spec.template.spec.containers[*].env}}",
+    "get cm conf -o jsonpath={{.data}}",
+    "create -f {after}",
+    "scale deploy/web --replicas=4",
+    "scale deploy web --current-replicas=2 --replicas=3",
+    "scale deploy/nope --replicas=1",
+    "delete pod nope",
+    "delete pods",
+    "delete pods -l a=b",
+    "delete -f {after} --dry-run=client",
+    "delete -f {after}",
+    "delete -f {after} --ignore-not-found",
+)
+
+
+def test_changes_do_and_say_what_kubectls_do(minictl: Tool, kubectl: Tool, tmp_path: Path) -> None:
+    before, after = tmp_path / "before.yaml", tmp_path / "after.yaml"
+    before.write_text(BEFORE)
+    after.write_text(AFTER)
+    told = {}
+    for tool in (kubectl, minictl):
+        lines = [line.format(before=before, after=after) for line in CHANGES]
+        told[tool] = [(line, outcome(tool(*line.split(" ")))) for line in lines]
+    assert told[minictl] == told[kubectl]
+
+
+def test_what_kubectl_applied_minictl_goes_on_applying(minictl: Tool, kubectl: Tool) -> None:
+    assert kubectl("apply", "-f", "-", stdin=BEFORE).returncode == 0
+    assert (
+        minictl("apply", "-f", "-", stdin=AFTER).stdout == "deployment.apps/web configured\nconfigmap/conf configured\n"
+    )
+    assert (
+        kubectl("apply", "-f", "-", stdin=AFTER).stdout == "deployment.apps/web unchanged\nconfigmap/conf unchanged\n"
+    )
+
+
+def test_an_unknown_field_is_refused_by_name(minictl: Tool) -> None:
+    done = minictl("create", "-f", "-", stdin="{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, dta: {}}")
+    assert done.returncode == 1
+    assert 'unknown field "dta"' in done.stderr
+
+
+def test_delete_waits_until_the_object_is_gone(minictl: Tool, server: harness.Server, namespace: str) -> None:
+    obj = "{apiVersion: v1, kind: ConfigMap, metadata: {name: held, finalizers: [example.com/hold]}}"
+    assert minictl("create", "-f", "-", stdin=obj).returncode == 0
+    assert minictl("delete", "cm", "held", "--timeout=1s").returncode == 1  # a finalizer holds it
+    waiting = subprocess.Popen(
+        [str(MINICTL), "-n", namespace, "delete", "cm", "held"], stdout=subprocess.PIPE, env=environment(server)
+    )
+    assert waiting.stdout is not None
+    assert b"deleted" in waiting.stdout.readline()
+    with server.admin() as client:
+        client.patch(
+            f"/api/v1/namespaces/{namespace}/configmaps/held",
+            json={"metadata": {"finalizers": None}},
+            headers={"content-type": "application/merge-patch+json"},
+        )
+    assert waiting.wait(20) == 0
+    waiting.stdout.close()
+
+
+def test_watch_prints_changes_as_they_happen(minictl: Tool, server: harness.Server, namespace: str) -> None:
+    watching = subprocess.Popen(
+        [str(MINICTL), "-n", namespace, "get", "cm", "-l", "w=1", "-w", "-o", "name"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(server),
+    )
+    assert watching.stdout is not None
+    time.sleep(1)
+    obj = "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, labels: {{w: '{value}'}}}}}}"
+    for name, value in (("seen", 1), ("other", 2), ("too", 1)):
+        assert minictl("create", "-f", "-", stdin=obj.format(name=name, value=value)).returncode == 0
+    lines = [watching.stdout.readline() for _ in range(2)]
+    watching.send_signal(signal.SIGINT)
+    assert watching.wait(10) == 130
+    watching.stdout.close()
+    assert lines == ["configmap/seen\n", "configmap/too\n"]
+
+
+def test_a_watch_prints_a_table_once_headed(minictl: Tool, server: harness.Server, namespace: str) -> None:
+    assert minictl("run", "web", "--replicas=1").returncode == 0
+    watching = subprocess.Popen(
+        [str(MINICTL), "-n", namespace, "get", "deploy", "-w"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(server),
+    )
+    assert watching.stdout is not None
+    lines = [watching.stdout.readline() for _ in range(2)]
+    assert minictl("scale", "deploy/web", "--replicas=2").returncode == 0
+    lines.append(watching.stdout.readline())
+    watching.send_signal(signal.SIGINT)
+    watching.wait(10)
+    watching.stdout.close()
+    assert [line.split()[:2] for line in lines] == [["NAME", "READY"], ["web", "0/1"], ["web", "0/2"]]
+
+
+def test_credentials_may_come_from_flags(server: harness.Server, namespace: str) -> None:
+    def ask(*flags: str) -> subprocess.CompletedProcess[str]:
+        authority = ["--server", server.url, "--certificate-authority", str(server.pki.ca)]
+        return subprocess.run(
+            [str(MINICTL), *authority, *flags, "get", "cm", "-n", namespace],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+            env={**environment(server), "KUBECONFIG": ""},
+        )
+
+    assert ask("--token", "admin-token").returncode == 0
+    assert ask("--token", "wrong").stderr == "error: You must be logged in to the server (Unauthorized)\n"
+    refused = ask("--token", "admin-token", "--as", "jane", "--as-group", "a", "--as-group", "b")
+    assert refused.stderr.startswith(
+        'Error from server (Forbidden): configmaps is forbidden: User "jane" cannot list resource "configmaps"'
+    )
+
+
+def test_every_call_can_be_seen(minictl: Tool) -> None:
+    said = minictl("get", "ns", "default", "-v=8").stderr
+    assert "K4 kubeconfig " in said
+    assert "/api/v1/namespaces/default 200 OK in " in said
+    assert "Response Body: {" in said
+
+
+def test_a_server_that_is_away_is_said_in_one_line(minictl: Tool) -> None:
+    done = minictl("--server=https://127.0.0.1:1", "get", "pods")
+    said = "The connection to the server 127.0.0.1:1 was refused - did you specify the right host or port?\n"
+    assert outcome(done) == (1, "", said)
+
+
+def test_a_reader_that_leaves_is_no_error(server: harness.Server, namespace: str) -> None:
+    script = f"'{MINICTL}' -n {namespace} api-resources | head -1"
+    done = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, timeout=30, check=False, env=environment(server)
+    )
+    assert done.stderr == ""
+    assert done.stdout.startswith("NAME ")
+
+
+def test_versions_of_both_sides_are_shown(minictl: Tool, kubectl: Tool) -> None:
+    ours = minictl("version").stdout.splitlines()
+    theirs = kubectl("version").stdout.splitlines()
+    assert ours[0].startswith("Client Version: v")
+    assert ours[1] == next(line for line in theirs if line.startswith("Server Version"))
