@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import random
 import signal
 import socket
 import ssl
@@ -31,7 +32,7 @@ from apiserver.authorization import union as authorizers
 from apiserver.authorization.attributes import Authorizer
 from apiserver.filters import chain
 from apiserver.handlers import discovery, health, openapi, resources, reviews, watch
-from apiserver.handlers.connect import kubelets, pods
+from apiserver.handlers.connect import kubelets, pods, proxy
 from apiserver.registry.registry import Registry
 from apiserver.scheme.scheme import Scheme
 from apiserver.storage import types
@@ -111,7 +112,7 @@ class Worker:
             self._registry,
             discovery.Discovery(self._scheme, address),
             watch.Watches(self._registry, self._config.min_request_timeout),
-            {**self._reviews().handlers(), **self._connections().handlers()},
+            {**self._reviews().handlers(), **self._connections()},
             self._clock.now,
         )
         return app.Handlers(generic, health.Health(self._checks()), openapi.OpenAPI(self._scheme), self._metrics)
@@ -142,9 +143,10 @@ class Worker:
         rules = self._rbac if "RBAC" in self._config.authorization_mode else None
         return reviews.Reviews(self._registry, self._authorizer, rules, self._bearer, self._clock)
 
-    def _connections(self) -> pods.Connections:
+    def _connections(self) -> dict[tuple[str, str, str], resources.Special]:
         reached = kubelets.Kubelets(self._config, self._store)
-        return pods.Connections(self._registry, reached, self._authorizer, self._admission)
+        streams = pods.Connections(self._registry, reached, self._authorizer, self._admission)
+        return {**streams.handlers(), **proxy.Proxies(self._store, reached, random.SystemRandom()).handlers()}
 
     def _bearer_tokens(self) -> tokens.Bearer | None:
         path = self._config.token_auth_file

@@ -1,5 +1,4 @@
-"""`pods/log`, `pods/exec`, `pods/attach`, `pods/portforward` and `nodes/proxy`: what leads from the apiserver to a
-kubelet.
+"""`pods/log`, `pods/exec`, `pods/attach` and `pods/portforward`: what leads through the apiserver to a pod's kubelet.
 
 Logs are relayed as a response; the others are spliced once the kubelet has agreed to the upgrade. When it does not
 agree its answer goes to the client as it is, so that kubectl can fall back from WebSocket to SPDY. Paths and parameters
@@ -18,9 +17,8 @@ from apiserver.admission.chain import Chain
 from apiserver.asgi import Receive, Send
 from apiserver.authorization import attributes as questions
 from apiserver.authorization.attributes import Authorizer
-from apiserver.handlers import bodies
-from apiserver.handlers.connect import splice
-from apiserver.handlers.connect.backend import Backend, Head, ask
+from apiserver.handlers.connect import relay
+from apiserver.handlers.connect.backend import Head, ask
 from apiserver.handlers.connect.kubelets import Kubelets
 from apiserver.handlers.resources import Special
 from apiserver.registry.call import Call
@@ -29,9 +27,6 @@ from apiserver.request import Request
 
 _LOG_OPTIONS = ("follow", "previous", "sinceSeconds", "sinceTime", "timestamps", "tailLines", "limitBytes", "stream")
 _STREAMS = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"}
-# Headers that belong to one connection or to us; all others are passed on
-_OWN_HEADERS = frozenset({b"host", b"authorization", b"content-length", b"transfer-encoding", b"expect"})
-_HOP_HEADERS = frozenset({b"connection", b"keep-alive", b"transfer-encoding", b"content-length", b"date"})
 _Query = list[tuple[str, str]]
 
 
@@ -48,7 +43,6 @@ class Connections:
             ("", "pods", "exec"): self.exec,
             ("", "pods", "attach"): self.attach,
             ("", "pods", "portforward"): self.port_forward,
-            ("", "nodes", "proxy"): self.node_proxy,
         }
 
     async def log(self, request: Request, call: Call, receive: Receive, send: Send) -> None:
@@ -65,7 +59,7 @@ class Connections:
             if backend.head.status >= 400:
                 raise refused(backend.head, await backend.text(), call)
             await responses.begin_stream(request, send, 200, "text/plain")
-            await _relay(backend, send)
+            await relay.body(backend, send)
         finally:
             await backend.close()
 
@@ -90,22 +84,6 @@ class Connections:
         query = [("port", port) for value in request.query.get("ports", ()) for port in value.split(",")]
         await self._upgrade(request, call, pod, _path("portForward", call.namespace, call.name, query=query), send)
 
-    async def node_proxy(self, request: Request, call: Call, receive: Receive, send: Send) -> None:
-        """Any path of the kubelet's, with its query; upgrades too."""
-        raw_query = request.scope["query_string"].decode("latin-1")
-        path = "/" + quote(request.info.tail) + (f"?{raw_query}" if raw_query else "")
-        target = self._kubelets.target(call.name, request.method, path)
-        if request.headers.get(b"upgrade"):
-            await _splice(request, await ask(target, _passed(request)), call, send)
-            return
-        body = await bodies.read(request, receive) if request.method in ("POST", "PUT", "PATCH") else b""
-        headers = [header for header in _passed(request) if header[0] != b"connection"]
-        backend = await ask(target, [*headers, (b"Connection", b"close")], body)
-        try:
-            await _pass_on(backend, send)
-        finally:
-            await backend.close()
-
     async def _pod(self, call: Call) -> Object:
         plain = Call(call.user, call.resource, "get", call.namespace, call.name)
         return (await self._registry.get(plain)).object
@@ -119,8 +97,8 @@ class Connections:
             raise errors.BadRequest(f"pod {call.name} does not have a host assigned")
         await self._admission.mutate(call, "CONNECT", None, None)
         await self._admission.validate(call, "CONNECT", None, None)
-        backend = await ask(self._kubelets.target(node, request.method, path), _passed(request))
-        await _splice(request, backend, call, send)
+        backend = await ask(self._kubelets.target(node, request.method, path), relay.passed_headers(request))
+        await relay.upgrade(request, backend, send)
 
     def _require_create(self, request: Request) -> None:
         """A WebSocket begins with a GET; it needs the same right as SPDY's POST, as upstream since 1.35."""
@@ -162,35 +140,6 @@ def refused(head: Head, text: str, call: Call) -> errors.APIError:
         )
         return error
     return errors.InternalError(f"Internal error occurred: {text or f'the kubelet answered {head.status}'}")
-
-
-async def _splice(request: Request, backend: Backend, call: Call, send: Send) -> None:
-    if backend.head.status == 101:
-        assert request.connection is not None, "every request that came over a socket has its connection"
-        await splice.splice(request.connection, backend)
-        return
-    try:
-        await _pass_on(backend, send)
-    finally:
-        await backend.close()
-
-
-async def _pass_on(backend: Backend, send: Send) -> None:
-    """The backend's answer as it is."""
-    headers = [header for header in backend.head.headers if header[0] not in _HOP_HEADERS]
-    await send({"type": "http.response.start", "status": backend.head.status, "headers": headers})
-    await send({"type": "http.response.body", "body": b"", "more_body": True})
-    await _relay(backend, send)
-
-
-async def _relay(backend: Backend, send: Send) -> None:
-    async for part in backend.body():
-        await send({"type": "http.response.body", "body": part, "more_body": True})
-    await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-def _passed(request: Request) -> list[tuple[bytes, bytes]]:
-    return [header for header in request.scope["headers"] if header[0] not in _OWN_HEADERS]
 
 
 def _stream_query(query: Mapping[str, Sequence[str]]) -> _Query:
