@@ -40,6 +40,7 @@ class Wishes:
 
 def new(wishes: Wishes, runtime: str) -> Settings:
     """Settings of a cluster that does not exist yet. Raises ClusterError when a wish cannot be met."""
+    check_port(wishes.port)
     count = 2 if wishes.nodes is None else wishes.nodes
     check_count(count, runtime)
     name = settings.check_name(wishes.name or settings.default_name(wishes.folder))
@@ -64,6 +65,7 @@ def new(wishes: Wishes, runtime: str) -> Settings:
 
 def adjusted(known: Settings, wishes: Wishes) -> Settings:
     """An existing cluster as it is wished now: more nodes, another port. Raises ClusterError for what cannot change."""
+    check_port(wishes.port)
     if wishes.name not in (None, known.name):
         raise errors.ClusterError(f"the cluster in {known.folder} is named {known.name}, not {wishes.name}")
     if wishes.runtime not in (None, known.runtime):
@@ -81,6 +83,11 @@ def adjusted(known: Settings, wishes: Wishes) -> Settings:
     if wishes.port:
         known = replace(known, ports=replace(known.ports, apiserver=wishes.port))
     return known
+
+
+def check_port(port: int | None) -> None:
+    if port is not None and not 1 <= port <= 65535:
+        raise errors.ClusterError(f"--port {port}: not a port, which is between 1 and 65535")
 
 
 def check_count(count: int, runtime: str) -> None:

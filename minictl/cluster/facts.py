@@ -11,8 +11,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from minictl.cluster import images, registry, traits
-from minictl.cluster.plan import Facts, Programs
+from minictl.cluster import images, plan, registry, traits
+from minictl.cluster.planning import Facts, Programs
 from minictl.cluster.settings import CONTAINERD, Settings
 from minictl.cluster.tools import Tools
 
@@ -43,6 +43,7 @@ def gather(settings: Settings, found: Tools) -> Facts:
         proxies=proxies(os.environ, settings),
         registry=command,
         resolv_conf=traits.reachable_resolv_conf(),
+        pki={path.name: plan.digest(path.read_text()) for path in settings.pki.iterdir()},
     )
 
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from minictl.cluster import errors, images, oci, plan, state, tools
+from minictl.cluster import errors, images, oci, planning, state, tools
 from minictl.cluster import settings as settings_module
 from minictl.cluster.containerd import SOCKET
 from minictl.cluster.settings import CONTAINERD, Settings
@@ -48,7 +48,7 @@ def sockets(settings: Settings) -> list[Path]:
 def _load_hollow(settings: Settings, names: list[str]) -> None:
     """Hollow nodes have no content: the names are what a pod asks for."""
     for node in settings.nodes:
-        command = [sys.executable, "-m", "kubelet.hollow", "load", plan.hollow_endpoint(settings, node), *names]
+        command = [sys.executable, "-m", "kubelet.hollow", "load", planning.hollow_endpoint(settings, node), *names]
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False)
         if done.returncode:
             raise errors.ClusterError(f"{node.name} did not take the image: {done.stderr.strip()}")

@@ -64,7 +64,10 @@ class Supervisor:
             group.create_task(self._bound_logs())
 
     def _adopt(self, known: State) -> None:
-        """Take over what runs as planned; end what runs otherwise or is no longer planned."""
+        """Take over what runs as planned; end what runs otherwise or is no longer planned.
+
+        The last started end first, one by one: a leader can then still give its lease back to the apiserver.
+        """
         stale = []
         for name, running in known.processes.items():
             if not self._is_alive(running):
@@ -75,7 +78,8 @@ class Supervisor:
                 self._state.processes[name] = running
             elif running.identity is not None:
                 stale.append(running.identity)
-        self._machine.end(stale)
+        for identity in reversed(stale):
+            self._machine.end([identity])
         for process in self._plan.processes:
             earlier = known.processes.get(process.name, Running())
             restarts = earlier.restarts + (earlier.identity is not None)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from certs import cluster as pki
 from certs import files
-from minictl.cluster import choose, errors, facts, folder, logs, machine, plan, processes, pulls, state, tools
+from minictl.cluster import choose, errors, facts, folder, logs, machine, plan, planning, processes, pulls, state, tools
 from minictl.cluster import settings as settings_module
 from minictl.cluster.choose import Wishes
 from minictl.cluster.plan import ClusterPlan
@@ -83,7 +83,7 @@ async def _start_with_images(settings: Settings, found: Tools, progress: Progres
 
 
 async def _start(settings: Settings, found: Tools, progress: Progress) -> None:
-    cluster = plan.plan_cluster(settings, await asyncio.to_thread(facts.gather, settings, found))
+    cluster = planning.plan_cluster(settings, await asyncio.to_thread(facts.gather, settings, found))
     write_plan(cluster)
     await ensure_supervisor(cluster, progress)
     await wait_until_running(cluster, progress)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from minictl.cluster import choose, containerd, plan
+from minictl.cluster import choose, containerd, plan, planning
 from minictl.cluster.settings import CONTAINERD, HOLLOW, Ports, Settings
 
 FOLDER = Path("/srv/demo/.cluster")
@@ -27,9 +27,9 @@ def settings(runtime: str = CONTAINERD, nodes: int = 2, folder: Path = FOLDER) -
     )
 
 
-def facts(cores: int = 2) -> plan.Facts:
-    return plan.Facts(
-        programs=plan.Programs("/venv/bin/python", "/tools/etcd", "/tools/containerd", "/tools/runc", "/tools/cni"),
+def facts(cores: int = 2) -> planning.Facts:
+    return planning.Facts(
+        programs=planning.Programs("/venv/bin/python", "/tools/etcd", "/tools/containerd", "/tools/runc", "/tools/cni"),
         environment={"PATH": "/usr/bin", "HOME": "/root"},
         cores=cores,
         traits=containerd.Traits(may_lower_oom_score=True, overlay=True),
@@ -40,8 +40,8 @@ def facts(cores: int = 2) -> plan.Facts:
 
 
 def containerd_plan(nodes: int = 2) -> plan.ClusterPlan:
-    return plan.plan_cluster(settings(CONTAINERD, nodes), facts())
+    return planning.plan_cluster(settings(CONTAINERD, nodes), facts())
 
 
 def hollow_plan(nodes: int = 2) -> plan.ClusterPlan:
-    return plan.plan_cluster(settings(HOLLOW, nodes), facts())
+    return planning.plan_cluster(settings(HOLLOW, nodes), facts())

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from minictl.cluster import containerd, plan
+from minictl.cluster import containerd, plan, planning
 from minictl.cluster.settings import CONTAINERD, HOLLOW
 from tests.unit.minictl.cluster import fixtures
 
@@ -18,7 +18,7 @@ def flags(process: plan.Process) -> dict[str, str]:
 
 @pytest.mark.parametrize("runtime", [CONTAINERD, HOLLOW])
 def test_everything_a_process_waits_for_comes_before_it(runtime: str) -> None:
-    cluster = plan.plan_cluster(fixtures.settings(runtime), fixtures.facts())
+    cluster = planning.plan_cluster(fixtures.settings(runtime), fixtures.facts())
     started: set[str] = set()
     for process in cluster.processes:
         assert set(process.after) <= started, process.name
@@ -57,7 +57,7 @@ def test_the_apiserver_listens_for_the_person_and_for_the_nodes_and_nowhere_else
 
 @pytest.mark.parametrize(("cores", "workers"), [(1, "1"), (2, "2"), (16, "2")])
 def test_the_apiserver_has_at_most_two_workers(cores: int, workers: str) -> None:
-    cluster = plan.plan_cluster(fixtures.settings(), fixtures.facts(cores))
+    cluster = planning.plan_cluster(fixtures.settings(), fixtures.facts(cores))
     assert flags(cluster.process("apiserver"))["workers"] == workers
 
 
@@ -92,6 +92,17 @@ def test_a_new_flag_changes_the_fingerprint_and_a_new_log_does_not() -> None:
     assert dataclasses.replace(process, log=process.log.with_suffix(".txt")).fingerprint == process.fingerprint
 
 
+def test_a_process_whose_keys_or_kubeconfig_were_renewed_is_started_again_and_no_other() -> None:
+    before = planning.plan_cluster(
+        fixtures.settings(), dataclasses.replace(fixtures.facts(), pki={"kubelet-node-1.conf": "a"})
+    )
+    after = planning.plan_cluster(
+        fixtures.settings(), dataclasses.replace(fixtures.facts(), pki={"kubelet-node-1.conf": "b"})
+    )
+    changed = {p.name for p in before.processes if after.process(p.name).fingerprint != p.fingerprint}
+    assert changed == {"node-1-kubelet"}
+
+
 def test_adding_a_node_leaves_the_fingerprints_of_the_others() -> None:
     two, three = fixtures.containerd_plan(2), fixtures.containerd_plan(3)
     for process in two.processes:
@@ -123,5 +134,5 @@ def test_each_containerd_has_places_of_its_own() -> None:
 )
 def test_containerd_is_configured_for_the_machine(traits: containerd.Traits, line: str) -> None:
     facts = dataclasses.replace(fixtures.facts(), traits=traits)
-    cluster = plan.plan_cluster(fixtures.settings(), facts)
+    cluster = planning.plan_cluster(fixtures.settings(), facts)
     assert f"  {line}\n" in cluster.files[0].content

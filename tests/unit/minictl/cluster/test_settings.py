@@ -96,6 +96,7 @@ def test_a_running_cluster_may_grow() -> None:
         ({"runtime": HOLLOW}, "runs on containerd"),
         ({"name": "other"}, "is named demo"),
         ({"nodes": 201}, "between 1 and 200"),
+        ({"port": 65536}, "not a port"),
     ],
 )
 def test_what_cannot_change_is_refused_with_its_reason(wish: dict[str, int | str], reason: str) -> None:
