@@ -25,7 +25,7 @@ from client.events import EventRecorder
 from client.informer import InformerFactory
 from client.leaderelection import LeaderElector
 from client.rest import Client
-from scheduler import config, configfile
+from scheduler import config, configfile, preemption
 from scheduler.cache import Cache
 from scheduler.config import Settings
 from scheduler.metrics import Metrics
@@ -115,6 +115,7 @@ async def lead(client: Client, settings: Settings, clock: SystemClock, metrics: 
     pods = factory.informer(gvr.PODS, field_selector=_UNFINISHED)
     nodes = factory.informer(gvr.NODES)
     namespaces = factory.informer(gvr.NAMESPACES)
+    budgets = factory.informer(gvr.POD_DISRUPTION_BUDGETS)
 
     def namespace_labels(name: str) -> Mapping[str, str]:
         namespace = namespaces.store.get(Key("", name))
@@ -132,6 +133,7 @@ async def lead(client: Client, settings: Settings, clock: SystemClock, metrics: 
         ),
         Writer(client, recorder, clock),
         pods.store.get,
+        lambda: [preemption.budget_of(budget) for budget in budgets.store.list()],
         clock=clock,
         chance=random.Random(),
         metrics=metrics,

@@ -28,6 +28,7 @@ class Cache:
         self._homes: dict[Key, str] = {}
         self._assumed: set[Key] = set()
         self._waiting: dict[str, dict[str, PodInfo]] = {}  # pods whose node is not known (yet, or any more)
+        self._nominated: dict[Key, tuple[PodInfo, str]] = {}
         self._snapshot: Snapshot | None = None
         self._facts: Facts | None = None  # None: to be worked out again
         self._last_facts = Facts()
@@ -45,6 +46,22 @@ class Cache:
                 self._journal.version,
             )
         return self._snapshot
+
+    def snapshot_for(self, pod: PodInfo) -> Snapshot:
+        """All nodes as this pod may see them: where room is made for one of at least its priority, that one counts."""
+        snapshot = self.snapshot()
+        for key, (other, node) in self._nominated.items():
+            info = snapshot.by_name.get(node)
+            if key != pod.key and other.priority >= pod.priority and info is not None:
+                snapshot = snapshot.replacing(info.with_pod(other))
+        return snapshot
+
+    def nominate(self, pod: PodInfo, node: str) -> None:
+        """Room is being made for the pod on the node; "": no longer."""
+        if node:
+            self._nominated[pod.key] = (pod, node)
+        else:
+            self._nominated.pop(pod.key, None)
 
     def forget_answers(self) -> None:
         """Something outside of nodes and pods changed that answers may depend on (the labels of a namespace)."""

@@ -75,8 +75,15 @@ class PodInfo:
         return self.terms is not podterm.NO_TERMS
 
     @property
-    def created_at(self) -> str:
-        return str(self.obj["metadata"].get("creationTimestamp") or "")
+    def started_at(self) -> str:
+        """When it began to run, or to exist; stamps of one form sort as text."""
+        started = (self.obj.get("status") or {}).get("startTime")
+        return str(started or self.obj["metadata"].get("creationTimestamp") or "")
+
+    @property
+    def nominated_node(self) -> str:
+        """The node on which room is being made for it."""
+        return str((self.obj.get("status") or {}).get("nominatedNodeName") or "")
 
 
 def of(pod: Object) -> PodInfo:

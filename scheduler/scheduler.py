@@ -10,18 +10,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from apimachinery import objects, pods
 from apimachinery.clock import Clock
 from apimachinery.objects import Key, Object
-from scheduler import cycle, podinfo
+from scheduler import cycle, podinfo, preemption
 from scheduler.cache import Cache
 from scheduler.cycle import Profile
 from scheduler.decision import Decision
 from scheduler.framework import Event
 from scheduler.metrics import Metrics
 from scheduler.podinfo import PodInfo
+from scheduler.preemption import Budget, NoPlan, Plan
 from scheduler.queue import Queue, Queued
 from scheduler.writer import WriteError, Writer
 
@@ -43,6 +44,7 @@ class Scheduler:
         queue: Queue,
         writer: Writer,
         latest: Callable[[Key], Object | None],
+        budgets: Callable[[], Sequence[Budget]],
         *,
         clock: Clock,
         chance: random.Random,
@@ -53,6 +55,7 @@ class Scheduler:
         self._queue = queue
         self._writer = writer
         self._latest = latest
+        self._budgets = budgets
         self._clock = clock
         self._chance = chance
         self._metrics = metrics
@@ -86,13 +89,18 @@ class Scheduler:
         pod = queued.pod
         profile = self._profiles[pod.scheduler_name]
         began = self._clock.monotonic()
-        decision = cycle.schedule(pod, self._cache.snapshot(), profile, self._chance, self._start)
+        snapshot = self._cache.snapshot_for(pod)
+        decision = cycle.schedule(pod, snapshot, profile, self._chance, self._start)
         self._start = decision.next_start
         self._metrics.attempted(profile.scheduler_name, decision.node is not None, self._clock.monotonic() - began)
         if decision.node is None:
             self._queue.unschedulable(queued, decision.rejecting_plugins)
-            group.create_task(self._report(pod, UNSCHEDULABLE, decision.message), name=f"report {pod.key}")
+            plan = preemption.plan(pod, snapshot, profile, decision, self._budgets())
+            if isinstance(plan, Plan):
+                self._cache.nominate(pod, plan.node)
+            group.create_task(self._make_room(pod, decision, plan), name=f"report {pod.key}")
         else:
+            self._cache.nominate(pod, "")
             self._cache.assume(pod, decision.node)
             group.create_task(self._bind(queued, decision), name=f"bind {pod.key}")
         if log.isEnabledFor(logging.DEBUG):
@@ -121,9 +129,15 @@ class Scheduler:
             self._queue.retry(_with_pod(queued, podinfo.of(latest)))
         self._wake([Event.POD_DELETED])  # what it was assumed to use is free again
 
-    async def _report(self, pod: PodInfo, reason: str, message: str) -> None:
+    async def _make_room(self, pod: PodInfo, decision: Decision, plan: Plan | NoPlan) -> None:
+        """Reports that the pod has no node; with a plan, nominates one first and evicts who is in the way."""
         async with self._slots:
-            await self._writer.report_failure(pod, reason, message)
+            if isinstance(plan, NoPlan):
+                await self._writer.report_failure(pod, UNSCHEDULABLE, f"{decision.message} preemption: {plan.message}")
+                return
+            await self._writer.report_failure(pod, UNSCHEDULABLE, decision.message, nominated=plan.node)
+            for victim in plan.victims:
+                await self._writer.evict(victim, pod, plan.node)
 
     # --- what the caches tell
 
@@ -133,15 +147,18 @@ class Scheduler:
         info = podinfo.of(pod)
         if info.node_name:
             self._queue.remove(key)
+            self._cache.nominate(info, "")
             self._wake(self._cache.update_pod(info))
         elif not self._waits(pod):
             self._queue.remove(key)
         elif not self._cache.is_assumed(key):
+            self._cache.nominate(info, info.nominated_node)
             self._queue.update(info)
             self._changed.set()
 
     def pod_deleted(self, pod: Object) -> None:
         key = objects.key_of(pod)
+        self._cache.nominate(podinfo.of(pod), "")
         self._queue.remove(key)
         self._wake(self._cache.remove_pod(key))
 

@@ -59,6 +59,7 @@ class Container:
     id: str
     sandbox_id: str
     config: Any  # cri.ContainerConfig
+    image_name: str
     image_ref: str
     log_path: str
     created_at: int
@@ -150,6 +151,7 @@ class World:
             self._new_id(),
             sandbox_id,
             config,
+            name,
             image.digests[0] if image.digests else image.id,
             log_path,
             self._now(),
@@ -169,7 +171,7 @@ class World:
             raise Refused(f"container {container_id!r} is in state {cri.ContainerState.Name(container.state)}")
         container.state, container.started_at = cri.CONTAINER_RUNNING, self._now()
         container.began = self._clock.monotonic()
-        self._say(container, "stdout", f"[hollow] {container.config.image.image}: simulated, no process runs")
+        self._say(container, "stdout", f"[hollow] {container.image_name}: simulated, no process runs")
         self._schedule(container)
         self.settle()
 

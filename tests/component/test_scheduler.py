@@ -1,4 +1,4 @@
-"""`mini-scheduler` as a process, with a scheduler's certificate, on a real apiserver (S1 to S4). Nodes are just objects."""
+"""`mini-scheduler` as a process, with the certificate of a scheduler, on a real apiserver (S1 to S4)."""
 
 from __future__ import annotations
 
@@ -242,3 +242,26 @@ def test_health_and_metrics_are_served(cluster: harness.Server, api: Api) -> Non
         assert client.get(f"http://127.0.0.1:{port}/healthz").text == "ok"
         metrics = client.get(f"http://127.0.0.1:{port}/metrics").text
         assert 'scheduler_schedule_attempts_total{profile="default-scheduler",result="scheduled"} 1.0' in metrics
+
+
+def test_a_pod_of_higher_priority_pushes_out_a_lesser_one(cluster: harness.Server, api: Api) -> None:
+    api.node("a", cpu="1")
+    api.pod("lesser", cpu="1", nodeName="a", terminationGracePeriodSeconds=0)
+    api.send("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", {"metadata": {"name": "urgent"}, "value": 1000})
+    api.pod("urgent", cpu="1", priorityClassName="urgent")
+    with scheduler(cluster):
+        until(lambda: api.node_of("urgent") == "a", "the urgent pod has the lesser one's place")
+        gone = api.client.get("/api/v1/namespaces/default/pods/lesser")
+        assert gone.status_code == 404 or gone.json()["metadata"].get("deletionTimestamp")
+        until(lambda: api.events("lesser", "Preempted"), "the victim's event")
+
+
+def test_a_pod_that_can_push_out_nobody_says_so(cluster: harness.Server, api: Api) -> None:
+    api.node("a", cpu="1")
+    api.pod("p", cpu="2")
+    with scheduler(cluster):
+        until(lambda: api.condition("p").get("message"), "the condition")
+        assert api.condition("p")["message"] == (
+            "0/1 nodes are available: 1 Insufficient cpu. preemption: "
+            "0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+        )

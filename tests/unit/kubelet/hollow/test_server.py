@@ -64,7 +64,7 @@ async def test_the_log_is_in_cri_format(runtime: Runtime, tmp_path: Path) -> Non
     await start(runtime, tmp_path, "echo", "hello")
     lines = (tmp_path / "c.log").read_text().splitlines()
     assert [line.split(" ", 3)[1:] for line in lines] == [
-        ["stdout", "F", "[hollow] busybox: simulated, no process runs"],
+        ["stdout", "F", "[hollow] docker.io/library/busybox:latest: simulated, no process runs"],
         ["stdout", "F", "hello"],
     ]
 

@@ -85,7 +85,10 @@ def test_the_end_is_stamped_with_when_it_happened_not_when_it_was_seen() -> None
 def test_the_log_says_that_the_runtime_is_hollow_and_shows_output_in_time() -> None:
     scene = Scene()
     scene.running("sh", "-c", "echo one; sleep 3; echo two")
-    assert [text for _, _, text in scene.printed] == ["[hollow] busybox: simulated, no process runs", "one"]
+    assert [text for _, _, text in scene.printed] == [
+        "[hollow] docker.io/library/busybox:latest: simulated, no process runs",
+        "one",
+    ]
     scene.clock.advance(3)
     scene.world.settle()
     assert scene.printed[-1] == ("/logs/p/c/0.log", "stdout", "two")
