@@ -1,6 +1,6 @@
 """Every plugin there is, in the order in which they are asked: the cheap and decisive filters first.
 
-To add one: a file beside this, a row here, its name in `docs/adding-a-plugin.md`'s list of tests.
+To add one: `docs/adding-a-plugin.md`.
 """
 
 from __future__ import annotations

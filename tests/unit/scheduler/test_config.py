@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from scheduler import config, configfile
+from scheduler.plugins import registry
 
 
 def parse(**fields: Any) -> config.Settings:
@@ -25,6 +26,11 @@ def test_without_a_word_all_plugins_are_on_with_upstreams_weights() -> None:
     assert scores["TaintToleration"] == 3
     assert scores["NodeAffinity"] == 2
     assert scores["NodeResourcesFit"] == scores["NodeResourcesBalancedAllocation"] == scores["ImageLocality"] == 1
+
+
+def test_every_plugin_is_in_the_documentation() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "scheduler.md").read_text()
+    assert [entry.name for entry in registry.PLUGINS if f"| `{entry.name}` |" not in page] == []
 
 
 def test_profiles_choose_and_weigh_their_plugins() -> None:
