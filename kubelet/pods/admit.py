@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from decimal import ROUND_CEILING, Decimal
 
-from apimachinery import objects, pods, selectors
+from apimachinery import nodeaffinity, objects, pods
 from apimachinery.objects import Object
 from kubelet.pods import spec
 from kubelet.status import Verdict
@@ -35,10 +35,11 @@ def _resources(pod: Object, others: list[Object], allocatable: Mapping[str, Deci
             used[name] = used.get(name, Decimal(0)) + value
     for name, value in asked.items():
         capacity = allocatable.get(name)
-        if value == 0 or (capacity is None and "." not in name):
-            continue  # what this node does not count
-        if value + used.get(name, Decimal(0)) > (capacity or Decimal(0)):
-            numbers = [_units(name, number) for number in (value, used.get(name, Decimal(0)), capacity or Decimal(0))]
+        if value == 0 or capacity is None:
+            continue  # what this node does not count, the scheduler has accounted for elsewhere
+        taken = used.get(name, Decimal(0))
+        if value + taken > capacity:
+            numbers = [_units(name, number) for number in (value, taken, capacity)]
             said = f"requested: {numbers[0]}, used: {numbers[1]}, capacity: {numbers[2]}"
             return Verdict(f"OutOf{name}", f"{_PREFIX}Node didn't have enough resource: {name}, {said}")
     return None
@@ -50,32 +51,10 @@ def _units(name: str, value: Decimal) -> int:
 
 
 def _affinity(pod: Object, node: Object) -> Verdict | None:
-    labels = objects.labels_of(node)
-    fits = selectors.from_set(pod["spec"].get("nodeSelector") or {}).matches(labels)
-    affinity = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
-    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-    if fits and required:
-        fits = any(_term_matches(term, node) for term in required.get("nodeSelectorTerms") or [])
-    if fits:
+    if nodeaffinity.required(pod).matches(objects.labels_of(node), objects.name_of(node)):
         return None
     said = "node(s) didn't match Pod's node affinity/selector"
     return Verdict("NodeAffinity", f"{_PREFIX}Predicate NodeAffinity failed: {said}")
-
-
-def _term_matches(term: Object, node: Object) -> bool:
-    """Within a term all must hold; an empty term matches nothing."""
-    fields = {"metadata.name": objects.name_of(node)}
-    expressions = term.get("matchExpressions") or []
-    by_field = term.get("matchFields") or []
-    if not expressions and not by_field:
-        return False
-    return all(_holds(e, objects.labels_of(node)) for e in expressions) and all(_holds(e, fields) for e in by_field)
-
-
-def _holds(expression: Object, values: Mapping[str, str]) -> bool:
-    operators = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!", "Gt": "gt", "Lt": "lt"}
-    wanted = frozenset(expression.get("values") or ())
-    return selectors.Requirement(expression["key"], operators[expression["operator"]], wanted).matches(values)
 
 
 def _ports(pod: Object, others: list[Object]) -> Verdict | None:
