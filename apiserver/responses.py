@@ -20,6 +20,7 @@ Headers = list[tuple[bytes, bytes]]
 # As upstream: smaller bodies cost more to compress than to send
 GZIP_FROM_BYTES = 128 * 1024
 _GZIP_LEVEL = 1
+_SLICE_BYTES = 256 * 1024
 
 _CONTENT_TYPE = b"content-type"
 _CONTENT_LENGTH = b"content-length"
@@ -69,7 +70,17 @@ async def send_raw(
         head += headers
     head.append((_CONTENT_LENGTH, b"%d" % len(body)))
     await send({"type": "http.response.start", "status": code, "headers": head})
-    await send({"type": "http.response.body", "body": body})
+    if len(body) > _SLICE_BYTES:
+        await _send_slices(send, memoryview(body))
+    else:
+        await send({"type": "http.response.body", "body": body})
+
+
+async def _send_slices(send: Send, body: memoryview) -> None:
+    """A large body piece by piece: the client reads while we encrypt, and no second copy of all of it is made."""
+    for start in range(0, len(body), _SLICE_BYTES):
+        end = start + _SLICE_BYTES
+        await send({"type": "http.response.body", "body": body[start:end], "more_body": end < len(body)})
 
 
 async def send_error(request: Request, send: Send, error: errors.APIError) -> None:

@@ -98,7 +98,7 @@ class Corked:
             self._head = data
         elif self._head:
             head, self._head = self._head, b""
-            self._transport.write(head + data)
+            self._transport.write(b"".join((head, data)))
         else:
             self._transport.write(data)
 
