@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from minictl.cluster import processes
+from minictl.cluster import choose, processes
 from tests.cluster.local import LocalCluster, eventually
 
 
@@ -139,10 +139,16 @@ def test_up_brings_everything_back_after_everything_was_killed(cluster: LocalClu
     cluster.kubectl("delete", "configmap", "kept")
 
 
-def test_a_second_cluster_runs_beside_and_goes_without_a_trace(cluster: LocalCluster, hollow: LocalCluster) -> None:
+def test_a_second_cluster_runs_beside_grows_and_goes_without_a_trace(
+    cluster: LocalCluster, hollow: LocalCluster
+) -> None:
     hollow.up("--runtime", "hollow", "--nodes", "1")
     assert [node["metadata"]["name"] for node in hollow.get("nodes")["items"]] == ["node-1"]
     assert len(cluster.get("nodes")["items"]) == 2
+    before = pids(hollow)
+    hollow.up("--nodes", "2", "--port", str(choose.free_ports(1, [])[0]))  # it grows, and moves to another port
+    assert len(hollow.get("nodes")["items"]) == 2
+    assert {name for name in before if pids(hollow)[name] == before[name]} == {"etcd", "node-1-hollow"}
     assert hollow.minictl("down").code == 0
     assert hollow.traces() == []
     assert cluster.minictl("status").code == 0
