@@ -218,10 +218,6 @@ class Runtime(AbstractAsyncContextManager["Runtime"]):
     async def reopen_log(self, container_id: str) -> None:
         await self._call(self._runtime.ReopenContainerLog, pb.ReopenContainerLogRequest(container_id=container_id), 30)
 
-    async def update_resources(self, container_id: str, resources: pb.LinuxContainerResources) -> None:
-        request = pb.UpdateContainerResourcesRequest(container_id=container_id, linux=resources)
-        await self._call(self._runtime.UpdateContainerResources, request, CALL_SECONDS)
-
     async def exec_sync(self, container_id: str, command: list[str], timeout_seconds: int) -> ExecResult:
         """Runs a command to its end. Raises RuntimeTimeout when it does not end in time."""
         request = pb.ExecSyncRequest(container_id=container_id, cmd=command, timeout=timeout_seconds)
@@ -255,18 +251,10 @@ class Runtime(AbstractAsyncContextManager["Runtime"]):
     async def images(self) -> list[pb.Image]:
         return list((await self._call(self._images.ListImages, pb.ListImagesRequest(), 30)).images)
 
-    async def remove_image(self, reference: str) -> None:
-        request = pb.RemoveImageRequest(image=pb.ImageSpec(image=reference))
-        await self._gone_is_fine(self._images.RemoveImage, request)
-
     # --- statistics
 
     async def container_stats(self) -> list[pb.ContainerStats]:
         return list((await self._call(self._runtime.ListContainerStats, pb.ListContainerStatsRequest(), 30)).stats)
-
-    async def image_filesystem(self) -> pb.ImageFsInfoResponse:
-        reply: pb.ImageFsInfoResponse = await self._call(self._images.ImageFsInfo, pb.ImageFsInfoRequest(), 30)
-        return reply
 
     # --- the edge
 

@@ -6,7 +6,7 @@ containers running.
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Gauge, Histogram
 
 _START_SECONDS = (0.1, 0.25, 0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600)
 _WORK_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
@@ -41,7 +41,3 @@ class Metrics:
             buckets=_WORK_SECONDS,
         )
         self.running_pods = Gauge("kubelet_running_pods", "Pods with a ready sandbox", registry=registry)
-        self.runtime_errors = Counter(
-            "kubelet_runtime_operations_errors", "Operations the runtime refused", ["operation_type"], registry=registry
-        )
-        self.evictions = Counter("kubelet_evictions", "Pods evicted", ["eviction_signal"], registry=registry)

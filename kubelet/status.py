@@ -23,7 +23,7 @@ from kubelet.pods import spec
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The node's own word on the whole pod: why it was refused, evicted or ended."""
+    """The node's own word on the whole pod: why it was refused or ended."""
 
     reason: str
     message: str

@@ -58,10 +58,6 @@ class StatusWriter:
         self._pending.pop(uid, None)
         self._sent.pop(uid, None)
 
-    def reset(self, uid: str) -> None:
-        """Somebody else wrote the status: compare with what the API has next time."""
-        self._sent.pop(uid, None)
-
     async def close(self) -> None:
         tasks = list(self._busy.values())
         for task in tasks:

@@ -171,7 +171,8 @@ class PodSync:
             return
         sandbox_id, sandbox_config, ips = sandbox
         for start in plan.start:
-            starter = _Starter(pod, start, sandbox_id, sandbox_config, ips, paths)
+            running = {c.name: c.id for c in observed.running()}
+            starter = _Starter(pod, start, sandbox_id, sandbox_config, ips, paths, running)
             await self._start_one(starter, outcome)
 
     def _make_folders(self, pod: Object) -> None:
@@ -247,6 +248,7 @@ class PodSync:
             mounts=mounts,
             annotations={identity.MESSAGE_FILE: str(message_file)},
             cgroups=self._settings.cgroups,
+            target_id=starter.running.get(container.get("targetContainerName") or "", ""),
         )
         try:
             container_id = await self._runtime.create_container(starter.sandbox_id, made, starter.sandbox_config)
@@ -310,6 +312,7 @@ class _Starter:
     sandbox_config: pb.PodSandboxConfig
     ips: tuple[str, ...]
     paths: Mapping[str, Path]
+    running: Mapping[str, str]  # container ids by name: what an ephemeral container may look into
 
 
 def _back_off_message(pod: Object, wait: Wait) -> str:

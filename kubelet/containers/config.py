@@ -91,8 +91,9 @@ def container_config(
     mounts: Sequence[pb.Mount],
     annotations: Mapping[str, str],
     cgroups: Cgroups,
+    target_id: str = "",
 ) -> pb.ContainerConfig:
-    """Raises StartRefused where the security context cannot be met."""
+    """Raises StartRefused where the security context cannot be met. `target_id`: whose processes it shares."""
     return pb.ContainerConfig(
         metadata=pb.ContainerMetadata(name=container["name"], attempt=attempt),
         image=pb.ImageSpec(image=image.id, user_specified_image=container["image"]),
@@ -109,7 +110,7 @@ def container_config(
         tty=bool(container.get("tty")),
         linux=pb.LinuxContainerConfig(
             resources=cgroups.resources(pod, container),
-            security_context=security.container_context(pod, container, image),
+            security_context=security.container_context(pod, container, image, target_id),
         ),
     )
 

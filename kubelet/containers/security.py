@@ -50,7 +50,9 @@ def sandbox_context(pod: Object) -> pb.LinuxSandboxSecurityContext:
     return result
 
 
-def container_context(pod: Object, container: Object, image: pb.Image) -> pb.LinuxContainerSecurityContext:
+def container_context(
+    pod: Object, container: Object, image: pb.Image, target_id: str = ""
+) -> pb.LinuxContainerSecurityContext:
     """Raises StartRefused where `runAsNonRoot` does not hold."""
     outer = pod["spec"].get("securityContext") or {}
     own = container.get("securityContext") or {}
@@ -61,7 +63,7 @@ def container_context(pod: Object, container: Object, image: pb.Image) -> pb.Lin
     privileged = _is_privileged(container)
     result = pb.LinuxContainerSecurityContext(
         privileged=privileged,
-        namespace_options=namespaces(pod),
+        namespace_options=_shared_with(namespaces(pod), target_id),
         readonly_rootfs=bool(own.get("readOnlyRootFilesystem")),
         no_new_privs=own.get("allowPrivilegeEscalation") is False,
         supplemental_groups=_groups(outer),
@@ -74,6 +76,13 @@ def container_context(pod: Object, container: Object, image: pb.Image) -> pb.Lin
     result.capabilities.drop_capabilities.extend(capabilities.get("drop") or [])
     _set_user(result, user, merged.get("runAsGroup"), image)
     return result
+
+
+def _shared_with(options: pb.NamespaceOption, target_id: str) -> pb.NamespaceOption:
+    """An ephemeral container sees the processes of its target, unless all of the pod's are shared anyway."""
+    if target_id and options.pid == pb.CONTAINER:
+        options.pid, options.target_id = pb.TARGET, target_id
+    return options
 
 
 def _set_user(result: pb.LinuxContainerSecurityContext, user: int | None, group: int | None, image: pb.Image) -> None:

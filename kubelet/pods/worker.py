@@ -4,7 +4,7 @@ A worker has a mailbox with room for one: the newest pod. It never works on two 
 under way when the pod has to end (deleted, or its grace period made shorter) is cancelled, for a pull may take an
 hour.
 
-    running ──(deleted, evicted, past its deadline, completed)──▶ ending ──▶ finished ──(no longer in the API)──▶ gone
+    running ──(deleted, refused, past its deadline, completed)──▶ ending ──▶ finished ──(no longer in the API)──▶ gone
 
 `finished`: nothing runs; a pod that is being deleted is now removed from the API, another waits with its last status.
 Guarantees: a restarted kubelet goes on where the last one stopped, for all that is needed is in the API and in the
@@ -119,12 +119,6 @@ class PodWorker:
     def poke(self) -> None:
         """Something about the pod has changed: look again."""
         self._news.set()
-
-    def evict(self, verdict: Verdict, grace_seconds: int) -> None:
-        """The node ends the pod on its own account."""
-        self._verdict = self._verdict or verdict
-        self._end(grace_seconds, verdict.reason)
-        self.poke()
 
     def _absorb(self, pod: Object) -> None:
         if objects.is_deleting(pod):

@@ -209,3 +209,9 @@ def test_a_pod_has_the_weight_of_its_requests_and_its_class_that_of_all_its_pods
     assert (two / "burstable/podu1/cpu.max").read_text() == "100000 100000"
     assert (two / "burstable/podu1/memory.max").read_text() == str(64 << 20)
     assert (two / "besteffort/cpu.weight").read_text() == "1"
+
+
+def test_an_ephemeral_container_sees_the_processes_of_its_target() -> None:
+    a_pod = pod("a", ephemeralContainers=[{"name": "e", "image": "i", "targetContainerName": "a"}])
+    made = security.container_context(a_pod, a_pod["spec"]["ephemeralContainers"][0], pb.Image(id="i"), "id-of-a")
+    assert (made.namespace_options.pid, made.namespace_options.target_id) == (pb.TARGET, "id-of-a")
