@@ -71,9 +71,9 @@ def plan_fabric(settings: Settings) -> Fabric:
 
 def ensure(fabric: Fabric) -> None:
     """Make what is missing. Raises OSError or NetlinkError when the kernel refuses."""
-    existing = set(netns.listnetns())
     for namespace in fabric.namespaces:
-        if namespace not in existing:
+        if not _is_namespace(NETNS_FOLDER / namespace):
+            (NETNS_FOLDER / namespace).unlink(missing_ok=True)
             netns.create(namespace)
     with pyroute2.NetNS(fabric.namespace) as inside:
         _up(inside, "lo")
@@ -81,6 +81,11 @@ def ensure(fabric: Fabric) -> None:
         _ensure_root_link(fabric, inside, bridge)
         for node in fabric.nodes:
             _ensure_node_link(fabric, node, inside, bridge)
+
+
+def _is_namespace(path: Path) -> bool:
+    """Not the empty file that stays of one when its mount is gone, as after a reboot with /run on a disk."""
+    return path.exists() and path.stat().st_dev == os.stat("/proc/self/ns/net").st_dev
 
 
 def _make_bridge(inside: Any) -> int:
@@ -159,6 +164,8 @@ def remove(fabric: Fabric) -> list[str]:
         if (NETNS_FOLDER / namespace).exists():
             with contextlib.suppress(OSError):
                 netns.remove(namespace)
+            with contextlib.suppress(OSError):
+                (NETNS_FOLDER / namespace).unlink()
     _leave_folder()
     return leftovers(fabric)
 
