@@ -30,7 +30,7 @@ class Review:
     def name(self) -> str:
         if self.call.name:
             return self.call.name
-        return str(self.obj["metadata"].get("name", "")) if self.obj else ""
+        return str((self.obj or {}).get("metadata", {}).get("name", ""))
 
 
 class Plugin(Protocol):

@@ -95,8 +95,9 @@ class Connections:
         node = pod["spec"].get("nodeName")
         if not node:
             raise errors.BadRequest(f"pod {call.name} does not have a host assigned")
-        await self._admission.mutate(call, "CONNECT", None, None)
-        await self._admission.validate(call, "CONNECT", None, None)
+        options = _options(request, call)
+        await self._admission.mutate(call, "CONNECT", options, None)
+        await self._admission.validate(call, "CONNECT", options, None)
         backend = await ask(self._kubelets.target(node, request.method, path), relay.passed_headers(request))
         await relay.upgrade(request, backend, send)
 
@@ -140,6 +141,24 @@ def refused(head: Head, text: str, call: Call) -> errors.APIError:
         )
         return error
     return errors.InternalError(f"Internal error occurred: {text or f'the kubelet answered {head.status}'}")
+
+
+def _options(request: Request, call: Call) -> Object:
+    """What admission is shown of a connection: the query as the subresource's kind (`PodExecOptions` …)."""
+    sub = call.resource.subresource(call.subresource)
+    assert sub is not None, "the path was checked against the table"
+    assert sub.kind is not None, "the table gives every connection its options' kind"
+    options: Object = {"kind": sub.kind.kind, "apiVersion": sub.kind.api_version}
+    options |= {flag: True for flag in _STREAMS if request.flag(flag)}
+    if request.option("container"):
+        options["container"] = request.option("container")
+    if "command" in request.query:
+        options["command"] = list(request.query["command"])
+    if "ports" in request.query:
+        options["ports"] = [
+            int(port) for value in request.query["ports"] for port in value.split(",") if port.isdigit()
+        ]
+    return options
 
 
 def _stream_query(query: Mapping[str, Sequence[str]]) -> _Query:
