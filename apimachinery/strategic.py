@@ -7,6 +7,7 @@ Source: https://github.com/kubernetes/community/blob/master/contributors/devel/s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from apimachinery.patch import PatchError
@@ -113,13 +114,16 @@ def _ordered(items: list[Any], server: list[Any], order: Any, key: str) -> list[
     """`items` in the asked order; those that only the server knows stay before what they stood before."""
     if not isinstance(order, list):
         raise PatchError("invalid patch format of setElementOrder list")
-    wanted = [item.get(key) if key and isinstance(item, dict) else item for item in order]
 
     def identity(item: Any) -> Any:
         return item.get(key) if key and isinstance(item, dict) else item
 
+    return interleaved(items, [identity(item) for item in order], [identity(item) for item in server], identity)
+
+
+def interleaved(items: list[Any], wanted: list[Any], places: list[Any], identity: Callable[[Any], Any]) -> list[Any]:
+    """`items`, those of `wanted` in its order, every other one before what it stood before at `places`."""
     asked = sorted((item for item in items if identity(item) in wanted), key=lambda item: wanted.index(identity(item)))
-    places = [identity(item) for item in server]
     result: list[Any] = []
     for item in (item for item in items if identity(item) not in wanted):
         while asked and not _stands_before(identity(item), identity(asked[0]), places):

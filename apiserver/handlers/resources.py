@@ -110,6 +110,7 @@ class Resources:
         call = Call(request.user, row, info.verb, namespace, info.name, info.subresource, warnings=request.warnings)
         call.audit_annotations = request.audit_annotations
         call.traceparent = request.traceparent
+        call.user_agent = request.header(b"user-agent")
         if request.query:
             _read_options(request, call)
         return call
@@ -147,7 +148,7 @@ class Resources:
             raise negotiation.unsupported(list(PATCH_TYPES))
         body = await bodies.read(request, receive)
         stored = await self._registry.patch(call, patch_type, body)
-        await self._send(request, send, 200, renderer.object(stored))
+        await self._send(request, send, 201 if call.created else 200, renderer.object(stored))
 
     async def _delete(self, request: Request, call: Call, receive: Receive, send: Send) -> None:
         renderer = self._renderer(request, call)
@@ -234,6 +235,7 @@ def _read_options(request: Request, call: Call) -> None:
             )
         call.dry_run = True
     call.field_manager = request.option("fieldManager")
+    call.force = request.option("force").lower() in ("1", "t", "true")
     validation = request.option("fieldValidation", "Warn") or "Warn"
     if validation not in ("Ignore", "Warn", "Strict"):
         raise errors.BadRequest(

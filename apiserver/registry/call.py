@@ -36,10 +36,13 @@ class Call:
     subresource: str = ""
     dry_run: bool = False
     field_manager: str = ""
+    user_agent: str = ""  # its first word stands for a field manager that was not given
     field_validation: str = "Warn"  # Ignore, Warn, Strict
+    force: bool = False  # server-side apply takes fields from their owners
     warnings: list[str] = field(default_factory=list)  # become Warning headers
     audit_annotations: dict[str, str] = field(default_factory=dict)
     traceparent: str = ""
+    created: bool = False  # set by the registry when a PATCH or PUT created the object
 
 
 class Admission(Protocol):

@@ -30,7 +30,7 @@ def decode(scheme: Scheme, call: Call, body: bytes, *, yaml: bool = False, expec
         raise _unrecognised(expected, f"couldn't get version/kind; json parse error: {error}", body) from error
     if not isinstance(value, dict):
         raise _unrecognised(expected, "couldn't get version/kind; json parse error: not an object", body)
-    _check_kind(value, expected)
+    check_kind(value, expected)
     return typed(scheme, call, value, expected, duplicates or [])
 
 
@@ -42,16 +42,16 @@ def typed(scheme: Scheme, call: Call, value: Object, expected: GVK, duplicates: 
         try:
             node.check(value, walk)
         except schema.TypeMismatch as error:
-            raise _unfit(expected, str(error)) from error
-        _report(call, expected, walk.unknown, duplicates or [])
+            raise unfit(expected, str(error)) from error
+        report(call, expected, walk.unknown, duplicates or [])
     metadata = value.setdefault("metadata", {})
     if not isinstance(metadata, dict):
-        raise _unfit(expected, f"metadata is {type(metadata).__name__}")
+        raise unfit(expected, f"metadata is {type(metadata).__name__}")
     scheme.default(expected, value)
     return value
 
 
-def _check_kind(value: Object, expected: GVK) -> None:
+def check_kind(value: Object, expected: GVK) -> None:
     version = value.get("apiVersion") or expected.api_version
     kind = value.get("kind") or expected.kind
     if not isinstance(version, str) or not isinstance(kind, str):
@@ -69,18 +69,18 @@ def _check_kind(value: Object, expected: GVK) -> None:
     value["apiVersion"], value["kind"] = version, kind
 
 
-def _report(call: Call, expected: GVK, unknown: list[str], duplicates: list[str]) -> None:
+def report(call: Call, expected: GVK, unknown: list[str], duplicates: list[str]) -> None:
     if not unknown and not duplicates:
         return
     notes = [f'duplicate field "{path}"' for path in duplicates] + [f'unknown field "{path}"' for path in unknown]
     match call.field_validation:
         case "Strict":
-            raise _unfit(expected, f"strict decoding error: {', '.join(notes)}")
+            raise unfit(expected, f"strict decoding error: {', '.join(notes)}")
         case "Warn":
             call.warnings += notes
 
 
-def _unfit(expected: GVK, why: str) -> errors.BadRequest:
+def unfit(expected: GVK, why: str) -> errors.BadRequest:
     return errors.BadRequest(
         f'{expected.kind} in version "{expected.version}" cannot be handled as a {expected.kind}: {why}'
     )

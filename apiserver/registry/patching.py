@@ -75,7 +75,7 @@ class Patch:
 
 
 def _unsupported(patch_type: str, *, built_in: bool) -> str:
-    accepted = [patch.JSON, patch.MERGE, *([patch.STRATEGIC] if built_in else [])]
+    accepted = [patch.JSON, patch.MERGE, *([patch.STRATEGIC] if built_in else []), patch.APPLY]
     return (
         "the body of the request was in an unknown format - accepted media types include: "
         f"{', '.join(accepted)} (got {patch_type!r})"

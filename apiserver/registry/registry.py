@@ -12,11 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 from apimachinery import errors
+from apimachinery import patch as patches
 from apimachinery.clock import Clock
 from apimachinery.gvr import GVK
 from apimachinery.objects import Object
 from apiserver.registry import decoding, strategies
 from apiserver.registry.addresses import Addresses
+from apiserver.registry.applier import Applier
 from apiserver.registry.call import Admission, Call
 from apiserver.registry.deleting import Deleter
 from apiserver.registry.identity import Identity
@@ -59,6 +61,7 @@ class Registry:
         self._reader = Reader(store)
         self._writer = Writer(scheme, store, admission, clock, Identity(source), addresses)
         self._deleter = Deleter(store, admission, clock, addresses)
+        self._applier = Applier(scheme, self._writer, clock)
         self._bindings = Bindings(self._writer, clock)
         self._evictions = Evictions(scheme, store, self._writer, self._deleter, clock)
         self._scale_gate = scale.ScaleGate(admission)
@@ -109,9 +112,12 @@ class Registry:
         """The object as written, and whether it was created."""
         if call.subresource == "scale":
             return await self._scale(call, _constant(obj), obj.get("metadata") or {}), False
-        return await self._writer.update(call, obj)
+        stored, call.created = await self._writer.update(call, obj)
+        return stored, call.created
 
     async def patch(self, call: Call, patch_type: str, body: bytes) -> Stored:
+        if patch_type == patches.APPLY:
+            return await self._applier.apply(call, body)
         if call.subresource == "scale":
             patch = Patch(self.scheme, call, patch_type, body, scale.SCALE)
             return await self._scale(call, patch.apply, {})

@@ -12,10 +12,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from apimachinery import errors, gvr, objects
+from apimachinery import clock, errors, gvr, objects
 from apimachinery.clock import Clock
 from apimachinery.objects import Object
-from apiserver.registry import faults, strategies
+from apiserver.registry import applying, faults, strategies
 from apiserver.registry.addresses import Addresses
 from apiserver.registry.answers import Answer
 from apiserver.registry.call import Admission, Call
@@ -29,6 +29,7 @@ from apiserver.storage import types
 from apiserver.storage.store import Store
 from apiserver.storage.types import Stored
 
+UNKNOWN_MANAGER = "unknown"  # owns what a client changed that has not said its name
 RACE_TRIES_MAX = 100  # rounds of an update that others keep overtaking; each lost one is a write of somebody else
 
 Transform = Callable[[Object], Awaitable[Object]]
@@ -148,11 +149,15 @@ class Writer:
         uid: str | None = None,
         version: str | None = None,
         gate: Admission | None = None,
+        tracks: bool = True,
     ) -> Stored:
         """Writes what `transform` makes of the current object. `uid` and `version` must hold, where given.
 
-        `gate` is who admits the change, the admission chain unless said.
+        `gate` is who admits the change, the admission chain unless said. With `tracks`, the fields that change become
+        the caller's, if the object's fields have owners.
         """
+        if tracks:
+            transform = self._tracking(call, transform)
         gate = gate or self._admission
         resource = call.resource
         key = resource.key(call.namespace, call.name)
@@ -175,6 +180,22 @@ class Writer:
             raise errors.conflict(resource.group, resource.resource, call.name)
         except types.StorageError as error:
             raise faults.translate(error, resource, call.name) from error
+
+    def _tracking(self, call: Call, transform: Transform) -> Transform:
+        """`transform`, and who owns what afterwards. Objects that nobody has applied have no owners to keep."""
+
+        async def tracked(old: Object) -> Object:
+            new = await transform(old)
+            if "managedFields" not in old["metadata"] and "managedFields" not in new["metadata"]:
+                return new
+            node = self._scheme.schemas.of(call.resource.gvk)
+            if node is None:
+                return new
+            name = call.field_manager or call.user_agent.partition("/")[0] or UNKNOWN_MANAGER
+            manager = applying.Manager(name, "Update", call.subresource)
+            return applying.updated(old, new, node, manager, clock.rfc3339(self._clock.now()))
+
+        return tracked
 
     async def _attempt(
         self,
@@ -202,16 +223,19 @@ class Writer:
 
         async def write() -> Stored:
             await gate.validate(call, "UPDATE", new, old)
-            return await self._replace(call, strategy, new, current, fresh)
+            return await self._replace(call, strategy, new, old, current, fresh)
 
         return await self._addressed(call, new, old, write)
 
-    async def _replace(self, call: Call, strategy: Strategy, new: Object, current: Stored, fresh: bool) -> Stored:
+    async def _replace(
+        self, call: Call, strategy: Strategy, new: Object, old: Object, current: Stored, fresh: bool
+    ) -> Stored:
         resource = call.resource
+        new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
         raw = self._encode(resource, new)
         if _is_finished(strategy, new):
             return await self._remove(call, raw, current)
-        if raw == current.raw:
+        if new == old:
             return await self._unchanged(resource, current, fresh)
         if call.dry_run:
             return self._served(resource, Stored(current.key, raw, current.revision))
