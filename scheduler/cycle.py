@@ -50,14 +50,11 @@ class Local:
     facts: Facts  # what they were made with; held here so that its identity stays its own
     filters: Sequence[tuple[str, Filter]]
     scores: Sequence[tuple[ScorePlugin, int, Score]]
-    answers: dict[str, Answer] = field(default_factory=dict)
+    answers: dict[str, Answer] = field(default_factory=dict)  # good for as long as the node is the same value
 
-    def about(self, node: NodeInfo) -> Answer:
-        known = self.answers.get(node.name)
-        if known is not None and known.node is node:
-            return known
+    def ask(self, node: NodeInfo) -> Answer:
         rejection = first_rejection(node, self.filters)
-        scores = () if rejection else tuple(score(node) for _, _, score in self.scores)
+        scores = () if rejection else tuple(score([node])[0] for _, _, score in self.scores)
         answer = self.answers[node.name] = Answer(node, rejection, scores)
         return answer
 
@@ -114,10 +111,12 @@ def _feasible(
     feasible: list[Answer] = []
     rejected: dict[str, Rejection] = {}
     looked_at = 0
-    nodes = snapshot.by_name.values()
+    nodes, answers = snapshot.by_name.values(), local.answers
     for node in chain(islice(nodes, start, None), islice(nodes, start)):
         looked_at += 1
-        answer = local.about(node)
+        answer = answers.get(node.name)
+        if answer is None or answer.node is not node:
+            answer = local.ask(node)
         rejection = answer.rejection or (first_rejection(node, shared) if shared else None)
         if rejection is not None:
             rejected[node.name] = rejection
@@ -155,7 +154,7 @@ def _score(
     for plugin, weight in profile.scores:
         score = None if plugin.is_local else plugin.score_for(pod, snapshot, nodes)
         if score is not None:
-            add(plugin, weight, [score(node) for node in nodes])
+            add(plugin, weight, score(nodes))
     return tuple(names), rows
 
 

@@ -1,14 +1,14 @@
 """What a plugin is (S2, S3, S5): a name, what could change its mind, and a filter or a score made for one pod.
 
-A plugin is asked once a cycle for a function of a node (or None: it has nothing to say about this pod), and that
-function is called for every node. State of a cycle is what the function closes over. All synchronous, no I/O, nothing
+A plugin is asked once a cycle for a function of nodes (or None: it has nothing to say about this pod), and that
+function is called for the nodes. State of a cycle is what the function closes over. All synchronous, no I/O, nothing
 changed: `cycle.schedule` is a pure function because of it.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -42,7 +42,7 @@ class Rejected:
 
 Verdict = Rejected | None  # None: it fits
 Filter = Callable[[NodeInfo], Verdict]
-Score = Callable[[NodeInfo], int]
+Score = Callable[[Sequence[NodeInfo]], list[int]]  # many nodes at once: a call a node would be most of the work
 
 
 class Plugin(Protocol):
@@ -74,6 +74,11 @@ class ScorePlugin(Plugin, Protocol):
     def normalize(self, scores: list[int]) -> list[int]:
         """Raw scores of all nodes into 0 … 100."""
         ...
+
+
+def each(score: Callable[[NodeInfo], int]) -> Score:
+    """The score of many nodes by the score of one."""
+    return lambda nodes: [score(node) for node in nodes]
 
 
 def as_is(scores: list[int]) -> list[int]:

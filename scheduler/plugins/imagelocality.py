@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from apimachinery import imagenames
-from scheduler.framework import MAX_SCORE, Event, Score, as_is
+from scheduler.framework import MAX_SCORE, Event, Score, as_is, each
 from scheduler.nodeinfo import NodeInfo
 from scheduler.podinfo import PodInfo
 from scheduler.snapshot import Snapshot
@@ -35,6 +35,6 @@ class ImageLocality:
             present = sum(int(node.images[name] * share) for name, share in shares if name in node.images)
             return MAX_SCORE * (min(max(present, _MIN_BYTES), top) - _MIN_BYTES) // (top - _MIN_BYTES)
 
-        return score
+        return each(score)
 
     normalize = staticmethod(as_is)

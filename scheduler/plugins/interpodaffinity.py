@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from scheduler.framework import MAX_SCORE, Event, Filter, Rejected, Score, Verdict
+from scheduler.framework import MAX_SCORE, Event, Filter, Rejected, Score, Verdict, each
 from scheduler.nodeinfo import NodeInfo
 from scheduler.podinfo import PodInfo
 from scheduler.podterm import NamespaceLabels, Term
@@ -73,7 +73,7 @@ class InterPodAffinity:
         def score(node: NodeInfo) -> int:
             return sum(counts.get((key, node.labels[key]), 0) for key in keys if key in node.labels)
 
-        return score
+        return each(score)
 
     def normalize(self, scores: list[int]) -> list[int]:
         """Scores may be negative: the lowest gets 0, the highest 100."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from apimachinery import nodeaffinity
-from scheduler.framework import Event, Filter, Rejected, Score, Verdict, highest_is_best
+from scheduler.framework import Event, Filter, Rejected, Score, Verdict, each, highest_is_best
 from scheduler.nodeinfo import NodeInfo
 from scheduler.podinfo import PodInfo
 from scheduler.snapshot import Snapshot
@@ -34,6 +34,6 @@ class NodeAffinity:
         def weigh(node: NodeInfo) -> int:
             return sum(wish.weight for wish in wishes if wish.term.matches(node.labels, node.name))
 
-        return weigh
+        return each(weigh)
 
     normalize = staticmethod(highest_is_best)

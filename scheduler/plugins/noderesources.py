@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from scheduler.framework import MAX_SCORE, Event, Filter, Rejected, Score, Verdict, as_is
+from scheduler.framework import MAX_SCORE, Event, Filter, Rejected, Score, Verdict, as_is, each
 from scheduler.nodeinfo import NodeInfo
 from scheduler.podinfo import PodInfo
 from scheduler.snapshot import Snapshot
@@ -60,7 +60,7 @@ class NodeResourcesFit:
                 weight_sum += weight
             return total // weight_sum if weight_sum else 0
 
-        return score
+        return each(score)
 
     normalize = staticmethod(as_is)
 
@@ -84,7 +84,7 @@ class NodeResourcesBalancedAllocation:
             deviation = abs(shares[0] - shares[1]) / 2 if len(shares) == 2 else 0.0
             return int((1 - deviation) * MAX_SCORE)
 
-        return score
+        return each(score)
 
     normalize = staticmethod(as_is)
 

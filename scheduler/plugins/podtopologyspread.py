@@ -9,7 +9,7 @@ Source: https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from apimachinery import nodeaffinity, pods, selectors
@@ -23,7 +23,8 @@ from scheduler.snapshot import Snapshot
 REASON = "node(s) didn't match pod topology spread constraints"
 MISSING_LABEL = f"{REASON} (missing required label)"
 _HARD_TAINTS = frozenset({"NoSchedule", "NoExecute"})
-_DEFAULTS = (("kubernetes.io/hostname", 3), ("topology.kubernetes.io/zone", 5))
+_HOST = "kubernetes.io/hostname"
+_DEFAULTS = ((_HOST, 3), ("topology.kubernetes.io/zone", 5))
 _IGNORED = -1  # the raw score of a node that is in no domain
 
 
@@ -73,15 +74,17 @@ class PodTopologySpread:
         keys = tuple(constraint.key for constraint in constraints) if own else ()
         # Numbers of their own (negative), apart from the hard constraints of the same pod
         tables = [
-            (one.key, _penalties(one, _domains(one, snapshot, keys, -1 - index), feasible))
+            (one.key, _penalties(one, _domains(one, snapshot, keys, -1 - index), feasible), float(one.max_skew - 1))
             for index, one in enumerate(constraints)
         ]
 
-        def score(node: NodeInfo) -> int:
-            labels = node.labels
-            if keys and any(key not in labels for key in keys):
-                return _IGNORED
-            return round(sum([table.get(labels.get(key), 0.0) for key, table in tables]))
+        def score(nodes: Sequence[NodeInfo]) -> list[int]:
+            rows = [[table.get(node.labels.get(key), least) for node in nodes] for key, table, least in tables]
+            totals = [round(sum(costs)) for costs in zip(*rows, strict=True)]
+            if not keys:
+                return totals
+            ignored = [any(key not in node.labels for key in keys) for node in nodes]
+            return [_IGNORED if skip else total for skip, total in zip(ignored, totals, strict=True)]
 
         return score
 
@@ -169,7 +172,17 @@ def _counts(
 
 
 def _penalties(constraint: Constraint, counts: Mapping[str, int], feasible: list[NodeInfo]) -> dict[str | None, float]:
-    """What each domain costs: its siblings, weighed so that few big domains and many small ones are both heard."""
-    values = {value for node in feasible if (value := node.labels.get(constraint.key)) is not None}
-    weight = math.log(len(values) + 2)
-    return {value: counts.get(value, 0) * weight + constraint.max_skew - 1 for value in values}
+    """What each domain with siblings costs; the others cost `max_skew - 1`, and to be in no domain nothing.
+
+    Weighed so that few big domains and many small ones are both heard.
+    """
+    if constraint.key == _HOST:  # a domain a node: no need to look
+        domains = len(feasible)
+    else:
+        domains = len({node.labels.get(constraint.key) for node in feasible} - {None})
+    weight = math.log(domains + 2)
+    costs: dict[str | None, float] = {
+        value: count * weight + constraint.max_skew - 1 for value, count in counts.items() if count
+    }
+    costs[None] = 0.0
+    return costs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from apimachinery import pods
 from apimachinery.objects import Object
-from scheduler.framework import Event, Filter, Rejected, Score, Verdict, lowest_is_best
+from scheduler.framework import Event, Filter, Rejected, Score, Verdict, each, lowest_is_best
 from scheduler.nodeinfo import NodeInfo
 from scheduler.podinfo import PodInfo
 from scheduler.snapshot import Snapshot
@@ -41,6 +41,6 @@ class TaintToleration:
             taints = [taint for taint in node.taints if taint.get("effect") == _SOFT]
             return sum(not any(pods.tolerates(toleration, taint) for toleration in soft) for taint in taints)
 
-        return count
+        return each(count)
 
     normalize = staticmethod(lowest_is_best)
