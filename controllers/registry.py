@@ -1,4 +1,4 @@
-"""The controllers there are: one line each. A new one is its file and its line here."""
+"""The controllers there are (steps C2 to C5): one line each. A new one is its file and its line here."""
 
 from __future__ import annotations
 
