@@ -73,14 +73,21 @@ class Queue:
         self._activate(Queued(pod, self._clock.monotonic()))
 
     def update(self, pod: PodInfo) -> None:
-        """A new version of a pod that waits: what it asks for may be different now, so it is tried at once."""
+        """A new version of a pod that waits: tried at once if it asks for something else now, else it stays in place."""
+        asleep, backing_off = pod.key in self._unschedulable, pod.key in self._backoff
         queued = self._take(pod.key)
         if queued is None:
             self.add(pod)
-        elif queued.pod.obj["spec"] == pod.obj["spec"] and queued.pod.labels == pod.labels:
-            self._put_back(replace(queued, pod=pod))
+            return
+        fresh = replace(queued, pod=pod)
+        if queued.pod.obj["spec"] != pod.obj["spec"] or queued.pod.labels != pod.labels:
+            self._activate(replace(fresh, rejected_by=frozenset()))
+        elif asleep:
+            self._unschedulable[pod.key] = fresh
+        elif backing_off:
+            self._back_off(fresh)
         else:
-            self._activate(replace(queued, pod=pod, rejected_by=frozenset()))
+            self._activate(fresh)
 
     def remove(self, key: Key) -> None:
         self._take(key)
@@ -160,15 +167,6 @@ class Queue:
         if attempts == 0:
             return 0.0
         return float(min(self._initial * 2 ** min(attempts - 1, 30), self._max))
-
-    def _put_back(self, queued: Queued) -> None:
-        """Where it was, in its new version."""
-        if queued.failed_at == 0.0:
-            self._activate(queued)
-        elif queued.rejected_by:
-            self._unschedulable[queued.pod.key] = queued
-        else:
-            self._back_off(queued)
 
     def _take(self, key: Key) -> Queued | None:
         return self._active.pop(key, None) or self._backoff.pop(key, None) or self._unschedulable.pop(key, None)

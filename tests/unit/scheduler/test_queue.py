@@ -117,6 +117,30 @@ def test_a_changed_spec_is_tried_at_once_a_changed_status_is_not() -> None:
     assert popped.attempts == 2
 
 
+def test_a_status_that_changes_does_not_undo_a_wake() -> None:
+    scene = Scene()
+    scene.add("p")
+    scene.queue.unschedulable(scene.pop(), frozenset({"NodeResourcesFit"}))
+    scene.queue.wake(Event.POD_DELETED)
+    with_status = build.pod("p")
+    with_status["status"] = {"conditions": [{"type": "PodScheduled", "status": "False"}]}
+    scene.queue.update(podinfo.of(with_status))
+    assert scene.queue.sizes() == {"active": 0, "backoff": 1, "unschedulable": 0}
+    scene.clock.advance(1)
+    assert scene.names() == ["p"]
+
+
+def test_a_pod_that_found_no_nodes_at_all_sleeps_until_anything_happens() -> None:
+    scene = Scene()
+    scene.add("p")
+    scene.queue.unschedulable(scene.pop(), frozenset())
+    scene.queue.update(podinfo.of(build.pod("p")))
+    scene.clock.advance(60)
+    assert scene.names() == []
+    assert scene.queue.wake(Event.NODE_ADDED) == 1
+    assert scene.names() == ["p"]
+
+
 def test_a_pod_is_popped_once_however_often_it_was_added() -> None:
     scene = Scene()
     for _ in range(3):
