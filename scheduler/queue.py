@@ -73,7 +73,7 @@ class Queue:
         self._activate(Queued(pod, self._clock.monotonic()))
 
     def update(self, pod: PodInfo) -> None:
-        """A new version of a pod that waits: tried at once if it asks for something else now, else it stays in place."""
+        """A new version of a pod that waits: tried at once if it asks for something else now, else it stays put."""
         asleep, backing_off = pod.key in self._unschedulable, pod.key in self._backoff
         queued = self._take(pod.key)
         if queued is None:
