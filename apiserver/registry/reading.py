@@ -77,11 +77,13 @@ class Reader:
         """
         options.check_watch(asked)
         resource = call.resource
-        reach = resource.range(call.namespace)
+        name = selection.single_name(asked.field_selector)
+        one = name is not None and bool(call.namespace or not resource.namespaced)
+        # Of one object only its own key is watched, and keys that begin with it, which the selector leaves out
+        reach = resource.key(call.namespace, name) if one and name else resource.range(call.namespace)
         revision = options.parse_revision(asked.resource_version)
-        converter = CONVERTERS.get(resource.gvk)
-        watch = Watch(resource, selection.matcher(resource, asked), converter, deliver, on_close)
         matches = selection.matcher(resource, asked)
+        watch = Watch(resource, matches, CONVERTERS.get(resource.gvk), deliver, on_close)
         try:
             if asked.send_initial_events or (not revision and asked.send_initial_events is not False):
                 listing = await self._store.list(reach, revision=revision)

@@ -71,6 +71,8 @@ class Writer:
     async def create(self, call: Call, obj: Object) -> Stored:
         """Stores a new object. Raises AlreadyExists, Invalid, Forbidden and whatever admission raises."""
         resource, strategy = call.resource, strategies.of(call.resource)
+        if obj["metadata"].get("resourceVersion"):
+            raise errors.BadRequest("resourceVersion should not be set on objects to be created")
         _place(call, obj)
         obj = await self._mutate(call, self._admission, "CREATE", obj, None)
         _place(call, obj)
@@ -244,8 +246,9 @@ class Writer:
 
     def _prepare_update(self, call: Call, strategy: Strategy, new: Object, old: Object) -> None:
         meta, before = new["metadata"], old["metadata"]
+        meta.pop("generation", None)  # the server's count, never the client's
         for field in ("uid", "creationTimestamp", "generation", "namespace", "generateName"):
-            if field in before and (field == "generation" or not meta.get(field)):
+            if field in before and not meta.get(field):
                 meta[field] = before[field]
         for field in ("deletionTimestamp", "deletionGracePeriodSeconds"):
             if field in before:

@@ -51,11 +51,27 @@ class Nodes(Strategy):
     keeps_status_on_create = True  # a kubelet registers with its status
     labels_with_status = True
 
+    def prepare_create(self, obj: Object, call: Call) -> None:
+        super().prepare_create(obj, call)
+        _align_pod_cidrs(obj.get("spec") or {})
+
+    def prepare_update(self, new: Object, old: Object, call: Call) -> None:
+        super().prepare_update(new, old, call)
+        _align_pod_cidrs(new.get("spec") or {})
+
     def validate(self, obj: Object, call: Call) -> list[Cause]:
         return validation.node(obj)
 
     def validate_update(self, new: Object, old: Object, call: Call) -> list[Cause]:
         return validation.node_update(new, old)
+
+
+def _align_pod_cidrs(spec: Object) -> None:
+    """`podCIDR` and `podCIDRs` say the same; clients may write either."""
+    if spec.get("podCIDR") and not spec.get("podCIDRs"):
+        spec["podCIDRs"] = [spec["podCIDR"]]
+    elif spec.get("podCIDRs") and not spec.get("podCIDR"):
+        spec["podCIDR"] = spec["podCIDRs"][0]
 
 
 class ConfigMaps(Strategy):

@@ -22,6 +22,13 @@ async def test_a_created_object_has_an_identity_of_its_own(api: Api) -> None:
     assert await api.get("configmaps", "a") == made
 
 
+async def test_a_new_object_has_no_version_yet(api: Api) -> None:
+    made = await api.create("configmaps", config_map("a"))
+    made["metadata"]["name"] = "b"
+    with pytest.raises(errors.BadRequest, match="resourceVersion should not be set on objects to be created"):
+        await api.create("configmaps", made)
+
+
 async def test_a_name_that_is_taken_is_already_exists(api: Api) -> None:
     await api.create("configmaps", config_map("a"))
     with pytest.raises(errors.AlreadyExists) as caught:

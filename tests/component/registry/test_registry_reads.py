@@ -137,6 +137,19 @@ async def test_a_watch_from_a_version_sees_only_what_follows(api: Api) -> None:
     watch.close()
 
 
+async def test_a_watch_of_one_object_sees_no_other(api: Api) -> None:
+    watched = Watched()
+    await api.create("configmaps", config_map("a"))
+    options = ListOptions.from_query({"fieldSelector": "metadata.name=a"})
+    watch = await api.registry.watch(api.call("watch", "configmaps"), options, watched, lambda error: None)
+    for name in ("ab", "a.b", "b"):
+        await api.create("configmaps", config_map(name))
+    await api.delete("configmaps", "a")
+    await eventually(lambda: len(watched.events) == 2)
+    assert watched.seen == [("ADDED", "a"), ("DELETED", "a")]
+    watch.close()
+
+
 async def test_streaming_lists_end_with_a_bookmark(api: Api) -> None:
     await api.create("configmaps", config_map("a"))
     watched = Watched()
