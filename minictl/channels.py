@@ -1,7 +1,7 @@
 """The channel protocol of exec and attach over WebSocket: each message starts with the number of its channel.
 
 0 stdin, 1 stdout, 2 stderr, 3 the final Status, 4 the terminal's size; 255 (v5) closes the channel named in its body.
-v5 is asked for first; a server with only v4 cannot be told that stdin has ended.
+A server with only v4 cannot be told that stdin has ended: then `minictl.spdy` is the way.
 Source: https://kubernetes.io/docs/reference/using-api/api-concepts/ and KEP-4006
 """
 
@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, Protocol
 from urllib.parse import quote, urlencode
 
 from apimachinery import errors
@@ -25,8 +25,20 @@ CHUNK = 32 * 1024
 CONNECT_SECONDS = 30.0
 
 
+class Session(Protocol):
+    """One open exec session, whatever carries it."""
+
+    async def send(self, channel: int, data: bytes) -> None: ...
+
+    async def close_stdin(self) -> None: ...
+
+    async def resize(self, width: int, height: int) -> None: ...
+
+    async def receive(self, write: Callable[[int, bytes], None]) -> int: ...
+
+
 class Channels:
-    """One open exec session."""
+    """A session over WebSocket."""
 
     def __init__(self, socket: Any) -> None:
         self._socket = socket
@@ -47,7 +59,7 @@ class Channels:
         await self.send(RESIZE, json.dumps({"Width": width, "Height": height}).encode())
 
     async def receive(self, write: Callable[[int, bytes], None]) -> int:
-        """Hand output to `write(channel, data)` until the end; the command's exit code. Raises Refused, APIError."""
+        """Hand output to `write(channel, data)` until the end; the command's exit code. Raises Refused."""
         from websockets.exceptions import ConnectionClosed
 
         status = b""
@@ -66,7 +78,7 @@ class Channels:
 
 
 def exit_code(status: bytes) -> int:
-    """The exit code that the final Status tells. Raises APIError for any other failure of the command."""
+    """The exit code that the final Status tells. Raises Refused, with its message, for any other failure."""
     try:
         told = json.loads(status)
     except ValueError as error:
@@ -77,11 +89,13 @@ def exit_code(status: bytes) -> int:
         for cause in (told.get("details") or {}).get("causes") or []:
             if cause.get("reason") == "ExitCode":
                 return int(cause["message"])
-    raise errors.from_status(told, 500)
+    raise Refused(told.get("message") or "the command failed")
 
 
 @contextlib.asynccontextmanager
-async def connect(client: rest.Client, path: str, params: list[tuple[str, str]]) -> AsyncIterator[Channels]:
+async def connect(
+    client: rest.Client, path: str, params: list[tuple[str, str]], protocols: Sequence[str] = PROTOCOLS
+) -> AsyncIterator[Channels]:
     """Open a session. Raises what the server refuses with, and ConnectionFailed."""
     from websockets.asyncio.client import connect as open_socket  # late: only exec speaks it
     from websockets.exceptions import InvalidHandshake, InvalidStatus
@@ -96,7 +110,7 @@ async def connect(client: rest.Client, path: str, params: list[tuple[str, str]])
     try:
         socket = await open_socket(
             url,
-            subprotocols=[Subprotocol(name) for name in PROTOCOLS],
+            subprotocols=[Subprotocol(name) for name in protocols],
             additional_headers=kept,
             user_agent_header=headers["user-agent"],
             compression=None,
@@ -106,14 +120,15 @@ async def connect(client: rest.Client, path: str, params: list[tuple[str, str]])
             **options,
         )
     except InvalidStatus as error:
-        raise _refusal(error.response.status_code, bytes(error.response.body or b"")) from error
+        raise refusal(error.response.status_code, bytes(error.response.body or b"")) from error
     except (OSError, TimeoutError, InvalidHandshake, asyncio.IncompleteReadError) as error:
         raise rest.ConnectionFailed(client.config.server, error) from error
     async with socket:
         yield Channels(socket)
 
 
-def _refusal(code: int, body: bytes) -> errors.APIError:
+def refusal(code: int, body: bytes) -> errors.APIError:
+    """A server's answer to an upgrade that it does not make."""
     try:
         status = json.loads(body)
     except ValueError:

@@ -79,7 +79,7 @@ class Context:
             from minictl.mapper import Mapper
 
             cache = discovery.Cache(discovery.cache_folder(self.args.cache_dir, self.environ), self.config)
-            self._mapper = Mapper(discovery.Discovery(self.client, cache))
+            self._mapper = Mapper(discovery.Discovery(self.client, cache), self.warn)
         return self._mapper
 
     def manifests(self, args: argparse.Namespace) -> list[Manifest]:

@@ -6,7 +6,7 @@ version that the group prefers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from apimachinery.gvr import GVK
 from minictl.discovery import ApiResource, Discovery
@@ -16,8 +16,9 @@ from minictl.failures import Refused
 class Mapper:
     """The resources of one server by name."""
 
-    def __init__(self, discovery: Discovery) -> None:
+    def __init__(self, discovery: Discovery, warn: Callable[[str], None]) -> None:
         self._discovery = discovery
+        self._warn = warn
         self._resources: list[ApiResource] | None = None
         self._refreshed = False
 
@@ -33,6 +34,8 @@ class Mapper:
             found = find(await self.resources(), name)
         if found is None:
             raise Refused(f'the server doesn\'t have a resource type "{name}"')
+        for other in overshadowed(await self.resources(), name, found):
+            self._warn(f'Warning: short name "{name}" could also match lower priority resource {other.qualified}')
         return found
 
     async def find_all(self, name: str) -> list[ApiResource]:
@@ -76,6 +79,13 @@ def find(resources: Sequence[ApiResource], name: str) -> ApiResource | None:
         if matching:
             return next((resource for resource in matching if resource.preferred), matching[0])
     return None
+
+
+def overshadowed(resources: Sequence[ApiResource], name: str, found: ApiResource) -> list[ApiResource]:
+    """The resources of other groups that have the same short name."""
+    if name not in found.short_names:
+        return []
+    return [r for r in resources if name in r.short_names and r.gvr.group != found.gvr.group and r.preferred]
 
 
 def in_category(resources: Sequence[ApiResource], name: str) -> list[ApiResource]:

@@ -29,22 +29,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_selector(parser)
     flags.add_filename(parser)
     parser.add_argument(
-        "--show-events", choices=("true", "false"), nargs="?", const="true", default="true", help="with the events"
+        "--show-events",
+        choices=("true", "false"),
+        nargs="?",
+        const="true",
+        help="with the events (default: where one object is described)",
     )
 
 
 async def run(context: Context, args: argparse.Namespace) -> int:
     validation.label_selector(args.selector)
     failed: list[Exception] = []
-    first = True
-    for target in await _targets(context, args):
-        for obj in await _objects(context, args, target, failed):
-            text = layout.align(await _describe(context, args, target.resource, obj))
-            context.out.write(text if first else f"\n\n{text}")
-            first = False
+    found = [
+        (target.resource, obj)
+        for target in await _targets(context, args)
+        for obj in await _objects(context, args, target, failed)
+    ]
+    with_events = args.show_events == "true" if args.show_events else len(found) == 1
+    for index, (resource, obj) in enumerate(found):
+        text = layout.align(await _describe(context, resource, obj, with_events=with_events))
+        context.out.write(f"\n\n{text}" if index else text)
     if failed:
         raise failures.Several(failed)
-    if first:
+    if not found:
         context.warn(f"No resources found in {context.namespace} namespace.")
     return 0
 
@@ -78,8 +85,8 @@ async def _objects(context: Context, args: argparse.Namespace, target: Target, f
     return found
 
 
-async def _describe(context: Context, args: argparse.Namespace, resource: ApiResource, obj: Object) -> list[str]:
-    events = await _events(context, obj) if args.show_events == "true" else []
+async def _describe(context: Context, resource: ApiResource, obj: Object, *, with_events: bool) -> list[str]:
+    events = await _events(context, obj) if with_events else None
     describer = _DESCRIBERS.get(resource.qualified)
     now = datetime.now(UTC)
     if describer is None:
@@ -99,29 +106,29 @@ async def _events(context: Context, obj: Object) -> list[Object]:
     return list(listed["items"] or [])
 
 
-async def _pod(context: Context, obj: Object, events: list[Object], now: datetime) -> list[str]:
+async def _pod(context: Context, obj: Object, events: list[Object] | None, now: datetime) -> list[str]:
     return pod.describe(obj, events, now)
 
 
-async def _config_map(context: Context, obj: Object, events: list[Object], now: datetime) -> list[str]:
+async def _config_map(context: Context, obj: Object, events: list[Object] | None, now: datetime) -> list[str]:
     return data.config_map(obj, events, now)
 
 
-async def _secret(context: Context, obj: Object, events: list[Object], now: datetime) -> list[str]:
+async def _secret(context: Context, obj: Object, events: list[Object] | None, now: datetime) -> list[str]:
     return data.secret(obj, events, now)
 
 
-async def _deployment(context: Context, obj: Object, events: list[Object], now: datetime) -> list[str]:
+async def _deployment(context: Context, obj: Object, events: list[Object] | None, now: datetime) -> list[str]:
     listed = await context.client.list(REPLICA_SETS, objects.namespace_of(obj))
     return workload.deployment(obj, _controlled(listed, obj), events, now)
 
 
-async def _replica_set(context: Context, obj: Object, events: list[Object], now: datetime) -> list[str]:
+async def _replica_set(context: Context, obj: Object, events: list[Object] | None, now: datetime) -> list[str]:
     listed = await context.client.list(PODS, objects.namespace_of(obj))
     return workload.replica_set(obj, _controlled(listed, obj), events, now)
 
 
-async def _node(context: Context, obj: Object, events: list[Object], now: datetime) -> list[str]:
+async def _node(context: Context, obj: Object, events: list[Object] | None, now: datetime) -> list[str]:
     name = objects.name_of(obj)
     bound = (await context.client.list(PODS, field_selector=f"spec.nodeName={name}"))["items"] or []
     try:
@@ -136,7 +143,7 @@ def _controlled(listed: Object, owner: Object) -> list[Object]:
     return [one for one in listed["items"] or [] if (objects.controller_of(one) or {}).get("uid") == uid]
 
 
-_Describer = Callable[[Context, Object, list[Object], datetime], Awaitable[list[str]]]
+_Describer = Callable[[Context, Object, list[Object] | None, datetime], Awaitable[list[str]]]
 _DESCRIBERS: dict[str, _Describer] = {
     "pods": _pod,
     "nodes": _node,

@@ -8,7 +8,7 @@ import contextlib
 import sys
 from collections.abc import AsyncIterator
 
-from apimachinery import objects, pods
+from apimachinery import errors, objects, pods
 from apimachinery.gvr import PODS
 from minictl import channels, failures
 from minictl.commands import logs
@@ -47,7 +47,9 @@ async def run(context: Context, args: argparse.Namespace) -> int:
     if args.tty and not terminal and not args.quiet:
         context.warn("Unable to use a TTY - input is not a terminal or the right kind of file")
     path = PODS.path(objects.namespace_of(pod), objects.name_of(pod), "exec")
-    async with channels.connect(context.client, path, parameters(args, container, terminal)) as session:
+    async with _session(
+        context, path, parameters(args, container, terminal), ends=args.stdin and not terminal
+    ) as session:
         code = await _converse(context, session, stdin=args.stdin, terminal=terminal)
     if code:
         context.warn(f"command terminated with exit code {code}")
@@ -61,7 +63,28 @@ def parameters(args: argparse.Namespace, container: str, terminal: bool) -> list
     return [("container", container), *(("command", word) for word in args.command_line), *streams]
 
 
-async def _converse(context: Context, session: channels.Channels, *, stdin: bool, terminal: bool) -> int:
+@contextlib.asynccontextmanager
+async def _session(
+    context: Context, path: str, params: list[tuple[str, str]], *, ends: bool
+) -> AsyncIterator[channels.Session]:
+    """A session over WebSocket; over SPDY where input will end and the server's WebSockets cannot tell."""
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            protocols = channels.PROTOCOLS[:1] if ends else channels.PROTOCOLS
+            session: channels.Session = await stack.enter_async_context(
+                channels.connect(context.client, path, params, protocols)
+            )
+        except errors.APIError:
+            if not ends:
+                raise
+            from minictl import spdy  # late: rarely needed
+
+            # what is refused for another reason is refused again, and says so
+            session = await stack.enter_async_context(spdy.connect(context.client, path, params))
+        yield session
+
+
+async def _converse(context: Context, session: channels.Session, *, stdin: bool, terminal: bool) -> int:
     """Both directions at once, until the command ends; its exit code."""
     context.out.flush()
 
@@ -81,7 +104,7 @@ async def _converse(context: Context, session: channels.Channels, *, stdin: bool
                     await sending  # the command has ended: what could not be sent to it does not matter
 
 
-async def _send(session: channels.Channels) -> None:
+async def _send(session: channels.Session) -> None:
     from minictl import terminal
 
     async for block in terminal.blocks():
@@ -90,7 +113,7 @@ async def _send(session: channels.Channels) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _terminal(session: channels.Channels) -> AsyncIterator[None]:
+async def _terminal(session: channels.Session) -> AsyncIterator[None]:
     """Raw mode, and the container's terminal as large as ours."""
     from minictl import terminal
 

@@ -11,7 +11,7 @@ from apimachinery.objects import Object
 from minictl.describe import layout
 
 
-def config_map(obj: Object, events: Sequence[Object], now: datetime) -> list[str]:
+def config_map(obj: Object, events: Sequence[Object] | None, now: datetime) -> list[str]:
     """The lines of a ConfigMap's description."""
     lines = [*layout.head(obj), "", "Data", "===="]
     for name, value in sorted((obj.get("data") or {}).items()):
@@ -22,7 +22,7 @@ def config_map(obj: Object, events: Sequence[Object], now: datetime) -> list[str
     return [*lines, "", *layout.events(events, now)]
 
 
-def secret(obj: Object, events: Sequence[Object], now: datetime) -> list[str]:
+def secret(obj: Object, events: Sequence[Object] | None, now: datetime) -> list[str]:
     """The lines of a Secret's description."""
     lines = [*layout.head(obj), "", f"Type:\t{obj.get('type') or ''}", "", "Data", "===="]
     return lines + [f"{name}:\t{_size(value)} bytes" for name, value in sorted((obj.get("data") or {}).items())]

@@ -18,7 +18,7 @@ _SKIPPED = {
 _ABBREVIATIONS = {"Api": "API", "Uid": "UID", "Ip": "IP", "Id": "ID", "Url": "URL", "Cidr": "CIDR"}
 
 
-def describe(obj: Object, events: Sequence[Object], now: datetime) -> list[str]:
+def describe(obj: Object, events: Sequence[Object] | None, now: datetime) -> list[str]:
     """The lines of an object's description."""
     lines = [f"Name:\t{objects.name_of(obj)}", f"Namespace:\t{objects.namespace_of(obj)}"]
     lines += layout.pairs("Labels", objects.labels_of(obj)) + layout.annotation_lines(obj)

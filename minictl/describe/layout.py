@@ -83,8 +83,10 @@ def head(obj: Object, *, created: bool = False) -> list[str]:
     return [*lines, *pairs("Labels", objects.labels_of(obj)), *annotation_lines(obj)]
 
 
-def events(found: Sequence[Object], now: datetime) -> list[str]:
-    """The events about an object, oldest first."""
+def events(found: Sequence[Object] | None, now: datetime) -> list[str]:
+    """The events about an object, oldest first; None: they were not asked for."""
+    if found is None:
+        return []
     if not found:
         return ["Events:\t<none>"]
     rows = ["Type\tReason\tAge\tFrom\tMessage", "----\t------\t----\t----\t-------"]

@@ -15,7 +15,7 @@ ROLE = "node-role.kubernetes.io/"
 
 
 def describe(
-    node: Object, running: Sequence[Object], lease: Object | None, events: Sequence[Object], now: datetime
+    node: Object, running: Sequence[Object], lease: Object | None, events: Sequence[Object] | None, now: datetime
 ) -> list[str]:
     """The lines of a node's description. `running` are the pods bound to it that have not ended."""
     spec, status = node.get("spec") or {}, node.get("status") or {}

@@ -11,7 +11,7 @@ from minictl import durations
 from minictl.describe import containers, layout
 
 
-def describe(pod: Object, events: Sequence[Object], now: datetime) -> list[str]:
+def describe(pod: Object, events: Sequence[Object] | None, now: datetime) -> list[str]:
     """The lines of a pod's description."""
     spec, status = pod["spec"], pod.get("status") or {}
     lines = [f"Name:\t{objects.name_of(pod)}", f"Namespace:\t{objects.namespace_of(pod)}"]

@@ -12,12 +12,14 @@ from minictl.describe import containers, layout, pod
 TEMPLATE_HASH = "pod-template-hash"
 
 
-def deployment(obj: Object, replica_sets: Sequence[Object], events: Sequence[Object], now: datetime) -> list[str]:
+def deployment(
+    obj: Object, replica_sets: Sequence[Object], events: Sequence[Object] | None, now: datetime
+) -> list[str]:
     """The lines of a Deployment's description. `replica_sets` are those that it controls."""
     spec, status = obj["spec"], obj.get("status") or {}
     strategy = spec.get("strategy") or {}
     lines = layout.head(obj, created=True)
-    lines.append(f"Selector:\t{selectors.from_label_selector(spec['selector'])}")
+    lines.append(f"Selector:\t{_selector(spec['selector'])}")
     lines.append(
         f"Replicas:\t{spec.get('replicas', 1)} desired | {status.get('updatedReplicas') or 0} updated | "
         f"{status.get('replicas') or 0} total | {status.get('availableReplicas') or 0} available | "
@@ -35,11 +37,11 @@ def deployment(obj: Object, replica_sets: Sequence[Object], events: Sequence[Obj
     return [*lines, *_sets(obj, replica_sets), *layout.events(events, now)]
 
 
-def replica_set(obj: Object, pods: Sequence[Object], events: Sequence[Object], now: datetime) -> list[str]:
+def replica_set(obj: Object, pods: Sequence[Object], events: Sequence[Object] | None, now: datetime) -> list[str]:
     """The lines of a ReplicaSet's description. `pods` are those that it controls."""
     spec, status = obj["spec"], obj.get("status") or {}
     lines = [f"Name:\t{objects.name_of(obj)}", f"Namespace:\t{objects.namespace_of(obj)}"]
-    lines.append(f"Selector:\t{selectors.from_label_selector(spec['selector'])}")
+    lines.append(f"Selector:\t{_selector(spec['selector'])}")
     lines += layout.pairs("Labels", objects.labels_of(obj)) + layout.annotation_lines(obj)
     owner = objects.controller_of(obj)
     if owner:
@@ -53,6 +55,12 @@ def replica_set(obj: Object, pods: Sequence[Object], events: Sequence[Object], n
     shown = " / ".join(f"{number} {phase if phase != 'Pending' else 'Waiting'}" for phase, number in counts.items())
     lines.append(f"Pods Status:\t{shown}")
     return [*lines, *template(spec["template"]), *_conditions(status), *layout.events(events, now)]
+
+
+def _selector(selector: Object) -> str:
+    """The requirements by key."""
+    requirements = selectors.from_label_selector(selector).requirements
+    return ",".join(str(requirement) for requirement in sorted(requirements, key=lambda r: r.key)) or "<none>"
 
 
 def template(found: Object) -> list[str]:

@@ -186,7 +186,7 @@ def test_the_last_status_holds_the_exit_code(status: dict[str, Any], code: int) 
 
 def test_a_command_that_could_not_start_is_an_error() -> None:
     status = errors.InternalError("container not running").to_status()
-    with pytest.raises(errors.InternalError, match="container not running"):
+    with pytest.raises(Refused, match="container not running"):
         channels.exit_code(json.dumps(status).encode())
 
 

@@ -148,11 +148,12 @@ class Api:
         return httpx.Response(status, headers={"etag": etag}, content=b"" if status == 304 else body)
 
 
-def a_mapper(api: Api, folder: Path) -> Mapper:
+def a_mapper(api: Api, folder: Path, warnings: list[str] | None = None) -> Mapper:
+    warnings = [] if warnings is None else warnings
     config = kubeconfig.ClientConfig("http://api.test")
     client = server.client(server.Script(), config=config)
     client._make_transport = lambda _: httpx.MockTransport(api)
-    return Mapper(discovery.Discovery(client, discovery.Cache(folder, config)))
+    return Mapper(discovery.Discovery(client, discovery.Cache(folder, config)), warnings.append)
 
 
 async def test_the_second_run_asks_nobody(tmp_path: Path) -> None:
@@ -191,3 +192,11 @@ async def test_a_broken_cache_is_no_cache(tmp_path: Path) -> None:
 async def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert (await a_mapper(Api(), tmp_path / "file" / "cache").find("po")).kind == "Pod"
+
+
+async def test_a_short_name_of_several_groups_is_said_to_be(tmp_path: Path) -> None:
+    warnings: list[str] = []
+    subject = a_mapper(Api(), tmp_path, warnings)
+    assert (await subject.find("ev")).gvr.group == ""
+    await subject.find("events")
+    assert warnings == ['Warning: short name "ev" could also match lower priority resource events.events.k8s.io']
