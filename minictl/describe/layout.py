@@ -96,6 +96,7 @@ def events(found: Sequence[Object] | None, now: datetime) -> list[str]:
 
 def _event(event: Object, now: datetime) -> str:
     source = event.get("source") or {}
+    path = (event.get("involvedObject") or {}).get("fieldPath")
     component = source.get("component") or event.get("reportingComponent") or ""
     return "\t".join(
         (
@@ -103,7 +104,7 @@ def _event(event: Object, now: datetime) -> str:
             str(event.get("reason") or ""),
             _age(event, now),
             component,
-            str(event.get("message") or "").strip(),
+            f"{f'{path}: ' if path else ''}{str(event.get('message') or '').strip()}",
         )
     )
 
