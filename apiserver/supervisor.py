@@ -1,28 +1,34 @@
-"""The parent process: takes the port, starts the workers, starts a dead one again, passes the end on.
+"""The parent process: takes the port, forks the workers, forks again when one dies, passes the end on.
 
 Guarantees: a worker that dies is replaced at once (slower and slower if it keeps dying at birth); a SIGTERM reaches
 every worker, and those that have not stopped in time are killed; workers end when the parent is gone, because each
 holds the reading end of a pipe that only the parent can write to.
-Does nothing else and imports nothing heavy, so that hardly anything in it can fail.
+It loads the worker's code once and forks it (nothing runs in it that a fork could break: no thread, no loop, no
+connection), so that N workers cost the imports once, share their pages, and are back at once after a crash.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import gc
 import os
 import select
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from types import FrameType
+from typing import NoReturn
 
 from apiserver.config import Config
 
 # What a worker exits with when trying again cannot help (sysexits.h: EX_CONFIG)
 EXIT_CONFIG = 78
+_HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
 # Longer than a worker's own graceful shutdown takes
 _STOP_SECONDS = 20.0
 # A worker that lived this long was well; one that did not is restarted with a growing delay
@@ -35,19 +41,29 @@ class PortTaken(Exception):
     """The port cannot be had; the message says which and why."""
 
 
+Serve = Callable[[Config, int, int, int, int], int]
+"""A worker's life: settings, its number, the port, the pipe that ends with us, the file of the metrics → exit code."""
+
+
 class Worker:
     """One place among the workers, and the process that holds it now."""
 
     def __init__(self, index: int) -> None:
         self.index = index
-        self.process: subprocess.Popen[bytes] | None = None
+        self.pid: int | None = None
         self.start_at = 0.0
         self._started_at = 0.0
         self._delay_seconds = 0.0
 
-    def start(self, command: list[str], descriptors: tuple[int, ...]) -> None:
+    def start(self, live: Callable[[], int], not_for_it: Sequence[int]) -> None:
+        """Fork; the child closes the descriptors that are not for it, and lives."""
         self._started_at = time.monotonic()
-        self.process = subprocess.Popen(command, pass_fds=descriptors, stdin=subprocess.DEVNULL)
+        # A signal meant for the child must not be taken by the handlers that it still has from us
+        signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
+        self.pid = os.fork()
+        if self.pid == 0:
+            _become_worker(live, not_for_it)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)
 
     def bury(self) -> None:
         """Forgets the dead process and decides when the next is due."""
@@ -56,33 +72,45 @@ class Worker:
         self._delay_seconds = _FIRST_DELAY_SECONDS if lived_well else max(_FIRST_DELAY_SECONDS, self._delay_seconds * 2)
         self._delay_seconds = min(self._delay_seconds, _LAST_DELAY_SECONDS)
         self.start_at = now + self._delay_seconds
-        self.process = None
+        self.pid = None
 
 
 class Supervisor:
     """Runs the workers of one apiserver."""
 
-    def __init__(self, config: Config, arguments: list[str]) -> None:
+    def __init__(self, config: Config, load: Callable[[], Serve]) -> None:
+        """`load` imports the worker's code; only then is it paid for, after flags and port were found good."""
         self._config = config
-        self._arguments = arguments
+        self._load = load
         self._workers = [Worker(index) for index in range(config.workers)]
         self._stopping = False
 
     def run(self) -> int:
         """Runs until told to stop, or until a worker says that it never can run. Returns the exit code."""
         with ExitStack() as stack:
-            port = self._config.secure_port
+            port, sockets = self._config.secure_port, list[socket.socket]()
             for address in self._config.bind_address:
-                port = stack.enter_context(reserve(address, port)).getsockname()[1]
+                sockets.append(stack.enter_context(reserve(address, port)))
+                port = sockets[-1].getsockname()[1]
             alive_read, alive_write = os.pipe()
             stack.callback(os.close, alive_write)
             shared = stack.enter_context(tempfile.TemporaryFile())  # the workers' metrics (apiserver.metrics)
             woken = self._listen_for_signals(stack)
+            sockets.append(woken)
             urls = ", ".join(f"https://{address}:{port}" for address in self._config.bind_address)
             _say(f"serving {urls} with {self._config.workers} worker(s)")
+            serve = self._load()
+            gc.freeze()  # what is loaded stays: the workers' collectors must not touch, and so copy, its pages
+
+            def start_due() -> None:
+                self._start_due(
+                    lambda index: serve(self._config, index, port, alive_read, shared.fileno()),
+                    [alive_write, *(sock.fileno() for sock in sockets)],
+                )
+
             code = 0
             while not self._stopping and not code:
-                self._start_due(port, alive_read, shared.fileno())
+                start_due()
                 select.select([woken], [], [], self._seconds_until_due())
                 _drain(woken)
                 code = self._reap()
@@ -106,42 +134,40 @@ class Supervisor:
     def _on_stop(self, number: int, frame: FrameType | None) -> None:
         self._stopping = True
 
-    def _start_due(self, port: int, alive: int, shared: int) -> None:
+    def _start_due(self, live: Callable[[int], int], not_for_it: Sequence[int]) -> None:
         now = time.monotonic()
         for worker in self._workers:
-            if worker.process is None and worker.start_at <= now:
-                places = [str(number) for number in (worker.index, port, alive, shared)]
-                command = [sys.executable, "-m", "apiserver.worker", *places, *self._arguments]
-                worker.start(command, (alive, shared))
+            if worker.pid is None and worker.start_at <= now:
+                worker.start(functools.partial(live, worker.index), not_for_it)
 
     def _seconds_until_due(self) -> float | None:
-        due = [worker.start_at for worker in self._workers if worker.process is None]
+        due = [worker.start_at for worker in self._workers if worker.pid is None]
         return max(0.0, min(due) - time.monotonic()) if due else None
 
     def _reap(self) -> int:
         """Buries the dead. Returns an exit code if one of them says that no other could live."""
         for worker in self._workers:
-            code = worker.process.poll() if worker.process is not None else None
-            if code is None or worker.process is None:
+            code = _exit_code(worker.pid, os.WNOHANG) if worker.pid is not None else None
+            if code is None:
                 continue
             if code == EXIT_CONFIG:
                 return 1
             if not self._stopping:
-                _say(f"worker {worker.index} (pid {worker.process.pid}) ended with {_ending(code)}; starting another")
+                _say(f"worker {worker.index} (pid {worker.pid}) ended with {_ending(code)}; starting another")
             worker.bury()
         return 0
 
     def _stop_workers(self) -> None:
-        running = [worker.process for worker in self._workers if worker.process is not None]
-        for process in running:
-            process.terminate()
+        running = {worker.pid for worker in self._workers if worker.pid is not None}
+        for pid in running:
+            _signal(pid, signal.SIGTERM)
         deadline = time.monotonic() + _STOP_SECONDS
-        for process in running:
-            try:
-                process.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        while running and time.monotonic() < deadline:
+            running = {pid for pid in running if _exit_code(pid, os.WNOHANG) is None}
+            time.sleep(0.01)
+        for pid in running:
+            _signal(pid, signal.SIGKILL)
+            _exit_code(pid, 0)
 
 
 def reserve(address: str, port: int) -> socket.socket:
@@ -173,6 +199,38 @@ def bind_shared(address: str, port: int) -> socket.socket:
         sock.close()
         raise
     return sock
+
+
+def _become_worker(live: Callable[[], int], not_for_it: Sequence[int]) -> NoReturn:
+    """In the child: drop what was the parent's, live, and never return into the parent's code."""
+    code = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in _HANDLED:
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)
+        for descriptor in not_for_it:
+            os.close(descriptor)
+        code = live()
+    except BaseException:  # noqa: BLE001  # the outermost place of this process: as the interpreter would end it
+        sys.excepthook(*sys.exc_info())
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _exit_code(pid: int, options: int) -> int | None:
+    """The child's exit code, negative for a signal; None while it runs."""
+    try:
+        found, status = os.waitpid(pid, options)
+    except ChildProcessError:  # buried already
+        return 0
+    return os.waitstatus_to_exitcode(status) if found else None
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
 
 
 def _on_child(number: int, frame: FrameType | None) -> None:

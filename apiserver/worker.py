@@ -1,8 +1,8 @@
 """One worker process: the wiring of an apiserver, and its life from the first load of etcd to the last watch.
 
-Started by the supervisor as `python -m apiserver.worker INDEX PORT ALIVE SHARED FLAGS…`: its number, the port that all
-share, a pipe that ends when the supervisor does, the file of the metrics. Ends with `supervisor.EXIT_CONFIG` when
-another try cannot help (a bad certificate, a bad token file).
+Forked by the supervisor, which gives it its number, the port that all share, a pipe that ends when the supervisor does,
+and the file of the metrics. Ends with `supervisor.EXIT_CONFIG` when another try cannot help (a bad certificate, a bad
+token file).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import signal
 import socket
 import ssl
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 
 import uvicorn
 
@@ -261,9 +261,8 @@ async def _run(worker: Worker, serving: Server, listening: list[socket.socket], 
         await serving.serve(sockets=listening)
 
 
-def main(arguments: Sequence[str]) -> int:
-    index, port, alive, shared = (int(number) for number in arguments[:4])
-    settings = config.parse(arguments[4:])
+def main(settings: config.Config, index: int, port: int, alive: int, shared: int) -> int:
+    """A worker's whole life (`supervisor.Serve`)."""
     _set_up_logging(settings.v)
     try:
         serve(settings, index, port, alive, shared)
@@ -280,7 +279,3 @@ def _set_up_logging(level: int) -> None:
     )
     for chatty in ("asyncio", "uvicorn", "uvicorn.error", "httpx", "hpack"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
