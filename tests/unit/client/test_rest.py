@@ -11,7 +11,7 @@ import pytest
 
 from apimachinery import errors
 from apimachinery.gvr import DEPLOYMENTS, NODES, PODS
-from client import kubeconfig, rest, tracing
+from client import exchange, kubeconfig, rest, tracing
 from tests.unit.client import server
 
 pytestmark = pytest.mark.looptime
@@ -101,7 +101,7 @@ async def test_patience_with_a_busy_server_ends() -> None:
     async with server.client(script) as client:
         with pytest.raises(errors.TooManyRequests):
             await client.get(PODS, "a", "default")
-    assert len(script.asked) == rest.MAX_RETRIES + 1
+    assert len(script.asked) == exchange.MAX_RETRIES + 1
 
 
 async def test_calls_wait_for_their_turn() -> None:

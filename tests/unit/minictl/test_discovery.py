@@ -10,11 +10,10 @@ import httpx
 import pytest
 
 from apimachinery.gvr import GVK, GVR
-from client import kubeconfig
+from client import kubeconfig, rest
 from minictl import discovery, mapper
 from minictl.failures import Refused
 from minictl.mapper import Mapper
-from tests.unit.client import server
 
 
 def entry(resource: str, kind: str, *short: str, scope: str = "Namespaced", **more: Any) -> dict[str, Any]:
@@ -151,8 +150,7 @@ class Api:
 def a_mapper(api: Api, folder: Path, warnings: list[str] | None = None) -> Mapper:
     warnings = [] if warnings is None else warnings
     config = kubeconfig.ClientConfig("http://api.test")
-    client = server.client(server.Script(), config=config)
-    client._make_transport = lambda _: httpx.MockTransport(api)
+    client = rest.Client(config, make_transport=lambda _: httpx.MockTransport(api))
     return Mapper(discovery.Discovery(client, discovery.Cache(folder, config)), warnings.append)
 
 
