@@ -23,6 +23,8 @@ from apiserver.registry.call import User
 # As Go's server, which upstream uses
 MAX_HEAD_BYTES = 1024 * 1024
 HEAD_SECONDS = 32.0
+# A client that does not read does not answer TLS's goodbye either; a stopping server need not wait for it
+GOODBYE_SECONDS = 1.0
 
 
 class Connection:
@@ -176,6 +178,14 @@ class Protocol(HttpToolsProtocol):
     def shutdown(self) -> None:
         super().shutdown()
         self.connection.end()
+        self.loop.call_later(GOODBYE_SECONDS, self._abandon)
+
+    def _abandon(self) -> None:
+        """Drops the connection once no answer is under way on it."""
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.abort()
+        else:
+            self.loop.call_later(GOODBYE_SECONDS, self._abandon)
 
     def _should_upgrade(self) -> bool:
         return False
