@@ -52,7 +52,9 @@ class Application(FastAPI):
         super().__init__(openapi_url=None, docs_url=None, redoc_url=None)
         self._chain = chain.fold(FILTERS, self._dispatch, wiring)
         self._generic = {"api": handlers.resources, "apis": handlers.resources}
-        for path, endpoint in routes(handlers).items():
+        served = routes(handlers)
+        self.router.default = served[""]  # what does not even start with a slash
+        for path, endpoint in served.items():
             self.mount(path, endpoint)  # what is under it
             self.router.routes.append(Route(path or "/", endpoint))  # itself
 
@@ -76,21 +78,24 @@ def routes(handlers: Handlers) -> dict[str, asgi.App]:
         "/healthz": ReadOnly(handlers.health.handle),
         "/livez": ReadOnly(handlers.health.handle),
         "/readyz": ReadOnly(handlers.health.handle),
-        "/version": ReadOnly(version.handle),
+        "/version": ReadOnly(version.handle, only="/version"),
         "/openapi": ReadOnly(handlers.openapi.handle),
-        "/metrics": ReadOnly(_metrics(handlers.metrics)),
-        "": ReadOnly(_index),
+        "/metrics": ReadOnly(_metrics(handlers.metrics), only="/metrics"),
+        "": ReadOnly(_index, only="/"),  # every path that nobody serves comes here and is not found
     }
 
 
 class ReadOnly:
-    """A handler of a non-resource path, which only reads."""
+    """A handler of a non-resource path, which only reads. With `only`, of this path and none below it."""
 
-    def __init__(self, handle: Endpoint) -> None:
+    def __init__(self, handle: Endpoint, *, only: str = "") -> None:
         self._handle = handle
+        self._only = only
 
     async def __call__(self, scope: asgi.Scope, receive: asgi.Receive, send: asgi.Send) -> None:
         request = requests.of(scope)
+        if self._only and request.info.path.rstrip("/") != self._only.rstrip("/"):
+            raise discovery.not_found()
         if request.method not in ("GET", "HEAD"):
             raise resources.not_allowed()
         await self._handle(request, send)
@@ -105,8 +110,6 @@ def _metrics(counted: metrics.Metrics) -> Endpoint:
 
 
 async def _index(request: Request, send: asgi.Send) -> None:
-    """`/`: what there is. Every other path that nobody serves is not found."""
-    if request.info.path != "/":
-        raise discovery.not_found()
+    """`/`: what there is."""
     paths = ["/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"]
     await responses.send_object(request, send, 200, {"paths": paths})

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, unquote
 
+from apimachinery import selectors
 from apiserver import server
 from apiserver.asgi import Scope
 from apiserver.registry.call import ANONYMOUS, User
@@ -39,7 +40,7 @@ class RequestInfo:
     resource: str = ""
     subresource: str = ""
     name: str = ""
-    tail: str = ""  # what follows a proxy subresource: the path on the other side
+    tail: str = ""  # what follows the subresource: with proxy, the path on the other side; nothing else has one
 
     @property
     def long_running(self) -> bool:
@@ -117,13 +118,13 @@ def _resource_info(
     method: str, path: str, prefix: str, group: str, version: str, parts: list[str], query: dict[str, list[str]]
 ) -> RequestInfo:
     verb = _VERBS.get(method, method.lower())
-    forced_watch = parts[0] == "watch" and len(parts) > 1  # the old form: /api/v1/watch/pods
+    forced_watch = verb == "get" and parts[0] == "watch" and len(parts) > 1  # the old form: /api/v1/watch/pods
     if forced_watch:
         parts = parts[1:]
     namespace, parts = _split_namespace(parts)
     resource = parts[0]
     name = parts[1] if len(parts) > 1 else ""
-    subresource = parts[2] if len(parts) > 2 and not forced_watch else ""
+    subresource = parts[2] if len(parts) > 2 else ""
     tail = "/".join(parts[3:])
     if forced_watch:
         verb = "watch"
@@ -148,11 +149,15 @@ def _collection_verb(verb: str, query: dict[str, list[str]]) -> tuple[str, str]:
     if verb != "get":
         return verb, ""
     watched = query.get("watch", [""])[0]
-    name = ""
-    for term in query.get("fieldSelector", [""])[0].split(","):
-        field_name, _, value = term.partition("=")
-        if field_name == "metadata.name":
-            name = value.removeprefix("=")
     # Upstream takes any value but a false one, the empty value included
     is_watch = "watch" in query and watched not in ("0", "false", "f", "F", "False", "FALSE")
-    return ("watch" if is_watch else "list"), name
+    return ("watch" if is_watch else "list"), _selected_name(query)
+
+
+def _selected_name(query: dict[str, list[str]]) -> str:
+    """The name that a field selector demands. Rights may hang on it, so only the real parser may find it."""
+    try:
+        selected = selectors.parse_fields(query.get("fieldSelector", [""])[0])
+    except selectors.SelectorError:
+        return ""  # whoever reads the selector refuses it
+    return next((item.value for item in selected if item.field == "metadata.name" and item.equal), "")

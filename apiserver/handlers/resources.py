@@ -11,7 +11,7 @@ from datetime import datetime
 
 import orjson
 
-from apimachinery import errors
+from apimachinery import errors, names
 from apimachinery.objects import Object
 from apiserver import negotiation, responses
 from apiserver import request as requests
@@ -127,6 +127,8 @@ class Resources:
 
     async def _watch(self, request: Request, call: Call, receive: Receive, send: Send) -> None:
         options = ListOptions.from_query(request.first_values())
+        if call.name:  # of the path's old form, which may be all that the user has a right to
+            options = options.of_one(call.name)
         await self._watches.serve(request, call, options, self._renderer(request, call), send)
 
     async def _create(self, request: Request, call: Call, receive: Receive, send: Send) -> None:
@@ -185,9 +187,14 @@ class Resources:
 def check_path(row: Resource, info: RequestInfo) -> None:
     """Whether the row has what the path and the verb ask for. Raises NotFound and MethodNotAllowed."""
     everywhere = row.namespaced and not info.namespace
-    is_namespace = row.resource == "namespaces" and not row.group
-    if (not row.namespaced and info.namespace and not is_namespace) or (everywhere and _names_one(info)):
+    # A namespace stands in itself, so that rights within it reach it; nothing else without a namespace stands in one
+    own = info.name if row.resource == "namespaces" and not row.group else ""
+    if (not row.namespaced and info.namespace not in ("", own)) or (everywhere and _names_one(info)):
         raise not_found()
+    if info.tail and info.subresource != "proxy":
+        raise not_found()
+    if info.verb not in ("list", "watch") and (problems := names.path_segment(info.name)):
+        raise errors.BadRequest(f'Name parameter invalid: "{info.name}": {";".join(problems)}')
     allowed = row.verbs
     if info.subresource:
         sub = row.subresource(info.subresource)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from apimachinery import errors, selectors
 from apimachinery.errors import Cause
-from apimachinery.selectors import FieldSelector, Selector
+from apimachinery.selectors import FieldRequirement, FieldSelector, Selector
 from apiserver.storage.types import Stored
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_INT64_DIGITS = 64  # more than any, leading zeros included, that is worth converting
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +42,17 @@ class ListOptions:
             field_selector=fields,
             resource_version=query.get("resourceVersion", ""),
             resource_version_match=query.get("resourceVersionMatch", ""),
-            limit=_integer(query, "limit") or 0,
+            limit=max(_integer(query, "limit") or 0, 0),  # as upstream, a negative limit is none
             continue_token=query.get("continue", ""),
             timeout_seconds=_integer(query, "timeoutSeconds"),
             allow_watch_bookmarks=query_flag(query, "allowWatchBookmarks") is True,
             send_initial_events=query_flag(query, "sendInitialEvents"),
         )
+
+    def of_one(self, name: str) -> ListOptions:
+        """The same for the one object of this name."""
+        named = FieldRequirement("metadata.name", name, equal=True)
+        return self if named in self.field_selector else replace(self, field_selector=(*self.field_selector, named))
 
     @property
     def selects(self) -> bool:
@@ -61,10 +70,11 @@ def _integer(query: Mapping[str, str], name: str) -> int | None:
     text = query.get(name)
     if not text:
         return None
-    try:
-        return int(text)
-    except ValueError as error:
-        raise errors.BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax') from error
+    if not _INTEGER.fullmatch(text):  # stricter than Python, which takes spaces, underscores and any digits
+        raise errors.BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    if len(text) > _INT64_DIGITS or not -(2**63) <= int(text) < 2**63:
+        raise errors.BadRequest(f'strconv.ParseInt: parsing "{text}": value out of range')
+    return int(text)
 
 
 def parse_revision(text: str) -> int | None:

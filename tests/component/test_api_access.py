@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 import httpx
+import orjson
 import pytest
 
 from tests import harness
@@ -203,3 +204,53 @@ def test_bootstrap_roles_regain_what_was_taken_from_them(admin: httpx.Client) ->
     assert role["metadata"]["annotations"] == {"rbac.authorization.kubernetes.io/autoupdate": "true"}
     names = {item["metadata"]["name"] for item in admin.get(f"{_RBAC}/clusterroles").json()["items"]}
     assert {"cluster-admin", "admin", "edit", "view", "system:node", "system:controller:deployment-controller"} <= names
+
+
+def test_rights_in_a_namespace_reach_that_namespace_and_no_other(server: harness.Server, namespace: str) -> None:
+    with server.admin() as admin, server.client("bob-token") as bob:
+        admin.post("/api/v1/namespaces", json={"metadata": {"name": f"{namespace}-other"}})
+        admin.post(f"{_RBAC}/namespaces/{namespace}/rolebindings", json=_binding("all", "cluster-admin", "bob"))
+        own = f"/api/v1/namespaces/{namespace}"
+        until(lambda: bob.get(own).status_code == 200)
+        for method, path in [
+            ("GET", "namespaces"),
+            ("POST", "namespaces"),
+            ("DELETE", "namespaces"),
+            ("GET", f"namespaces/{namespace}-other"),
+            ("DELETE", f"namespaces/{namespace}-other"),
+            ("GET", f"namespaces/{namespace}-other/status"),
+        ]:
+            assert bob.request(method, f"{own}/{path}").status_code == 404, (method, path)
+        watched = bob.get(f"/api/v1/watch/namespaces/{namespace}?timeoutSeconds=1").text.splitlines()
+        assert [orjson.loads(line)["object"]["metadata"]["name"] for line in watched] == [namespace]
+
+
+def test_a_right_to_one_name_is_not_stretched_by_a_selector(server: harness.Server, namespace: str) -> None:
+    with server.admin() as admin, server.client("bob-token") as bob:
+        rules = [{"apiGroups": [""], "resources": ["pods"], "resourceNames": ["mine"], "verbs": ["list"]}]
+        roles = f"{_RBAC}/namespaces/{namespace}"
+        admin.post(f"{roles}/roles", json={"metadata": {"name": "one"}, "rules": rules})
+        admin.post(f"{roles}/rolebindings", json=_binding("one", "one", "bob", kind="Role"))
+        pods = f"/api/v1/namespaces/{namespace}/pods"
+        until(lambda: bob.get(pods, params={"fieldSelector": "metadata.name=mine"}).status_code == 200)
+        stretched = {"fieldSelector": "status.phase!=x\\,metadata.name=mine"}
+        assert bob.get(pods, params=stretched).status_code == 403
+
+
+def test_a_role_whose_aggregation_cannot_be_read_is_refused(server: harness.Server) -> None:
+    with server.admin() as admin:
+        selector = {"matchExpressions": [{"key": "a", "operator": "Like"}]}
+        for chosen in ([selector], []):
+            body = {"metadata": {"name": "odd"}, "aggregationRule": {"clusterRoleSelectors": chosen}}
+            refused = admin.post(f"{_RBAC}/clusterroles", json=body)
+            assert refused.status_code == 422
+            assert refused.json()["details"]["causes"][0]["field"].startswith("aggregationRule.clusterRoleSelectors")
+
+
+def _binding(name: str, role: str, user: str, kind: str = "ClusterRole") -> dict[str, object]:
+    group = "rbac.authorization.k8s.io"
+    return {
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": group, "kind": kind, "name": role},
+        "subjects": [{"kind": "User", "name": user, "apiGroup": group}],
+    }

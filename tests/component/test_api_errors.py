@@ -33,6 +33,19 @@ def test_an_unknown_group_version_or_path_is_not_found(admin: httpx.Client, path
     assert status_of(admin.get(path))[:2] == (404, "NotFound")
 
 
+@pytest.mark.parametrize("path", ["/version/x", "/metrics/x", "/api/v1/namespaces/default/pods/p/status/x"])
+def test_what_is_below_a_path_that_ends_is_not_found(admin: httpx.Client, path: str) -> None:
+    assert status_of(admin.get(path))[:2] == (404, "NotFound")
+
+
+@pytest.mark.parametrize(("name", "why"), [("%2e%2e", "may not be '..'"), ("a%2fb", "may not contain '/'")])
+def test_a_name_that_no_path_can_hold_is_refused(admin: httpx.Client, name: str, why: str) -> None:
+    status = status_of(admin.get(f"/api/v1/namespaces/default/configmaps/{name}"))
+    assert status[:2] == (400, "BadRequest")
+    assert status[2].startswith("Name parameter invalid: ")
+    assert status[2].endswith(f": {why}")
+
+
 def test_an_unknown_object_is_named_in_the_answer(admin: httpx.Client) -> None:
     response = admin.get("/apis/apps/v1/namespaces/default/deployments/ghost")
     assert status_of(response) == (404, "NotFound", 'deployments.apps "ghost" not found')

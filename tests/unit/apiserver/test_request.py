@@ -39,6 +39,7 @@ def info_of(method: str, target: str) -> requests.RequestInfo:
         ("GET", "/api/v1/pods?watch=false", "list", ("", "v1", "", "pods", "", "")),
         ("GET", "/api/v1/watch/namespaces/a/pods/p", "watch", ("", "v1", "a", "pods", "p", "")),
         ("GET", "/api/v1/namespaces/a/pods?fieldSelector=metadata.name%3Dp", "list", ("", "v1", "a", "pods", "p", "")),
+        ("POST", "/api/v1/watch/pods", "create", ("", "v1", "", "watch", "pods", "")),
     ],
 )
 def test_a_resource_path_names_verb_and_place(method: str, target: str, verb: str, place: tuple[str, ...]) -> None:
@@ -55,6 +56,11 @@ def test_other_paths_name_no_resource(path: str) -> None:
     info = info_of("GET", path)
     assert not info.is_resource
     assert (info.verb, info.path) == ("get", path)
+
+
+@pytest.mark.parametrize("selector", ["status.phase!=x\\,metadata.name=p", "metadata.name!=p", "metadata.name=p,("])
+def test_a_selector_that_does_not_demand_a_name_gives_none(selector: str) -> None:
+    assert info_of("GET", f"/api/v1/namespaces/a/pods?fieldSelector={quote(selector)}").name == ""
 
 
 def test_an_escaped_slash_belongs_to_the_name() -> None:

@@ -57,3 +57,13 @@ def test_a_continue_token_comes_back() -> None:
 @pytest.mark.parametrize(("value", "flag"), [("true", True), ("1", True), ("", True), ("false", False), ("0", False)])
 def test_flags(value: str, flag: bool) -> None:
     assert options.query_flag({"x": value}, "x") is flag
+
+
+@pytest.mark.parametrize("text", ["x", " 5", "1_0", "١", "9" * 19, "9" * 5000])
+def test_numbers_that_are_none_are_refused(text: str) -> None:
+    with pytest.raises(errors.BadRequest, match=r"strconv\.ParseInt"):
+        ListOptions.from_query({"limit": text})
+
+
+def test_a_negative_limit_is_none() -> None:
+    assert ListOptions.from_query({"limit": "-1"}).limit == 0
