@@ -158,8 +158,16 @@ class RBAC:
 
 def _role(obj: Object) -> Role:
     aggregation = (obj.get("aggregationRule") or {}).get("clusterRoleSelectors") or ()
-    chosen = tuple(selectors.from_label_selector(selector) for selector in aggregation)
+    chosen = tuple(_chosen(selector) for selector in aggregation)
     return Role(obj.get("rules") or [], obj["metadata"].get("labels") or {}, chosen)
+
+
+def _chosen(selector: Object) -> selectors.Selector:
+    """Whom an aggregated role takes in. What others wrote into etcd may be anything: unreadable, it takes in nobody."""
+    try:
+        return selectors.from_label_selector(selector)
+    except selectors.SelectorError:
+        return selectors.NOTHING
 
 
 def _binding(obj: Object, namespace: str) -> Binding:

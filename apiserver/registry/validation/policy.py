@@ -16,7 +16,21 @@ def role(obj: Object, *, namespaced: bool) -> list[Cause]:
     found: list[Cause] = []
     for index, rule in enumerate(obj.get("rules") or ()):
         found += _rule(rule, f"rules[{index}]", namespaced=namespaced)
-    return found
+    return found if namespaced else found + _aggregation(obj.get("aggregationRule"))
+
+
+def _aggregation(rule: Object | None) -> list[Cause]:
+    field = "aggregationRule.clusterRoleSelectors"
+    if rule is None:
+        return []
+    chosen = rule.get("clusterRoleSelectors") or []
+    if not chosen:
+        return [causes.required(field, "at least one clusterRoleSelector required if aggregationRule is non-nil")]
+    return [
+        cause
+        for index, selector in enumerate(chosen)
+        for cause in scalars.label_selector(selector, f"{field}[{index}]")
+    ]
 
 
 def _rule(rule: Object, field: str, *, namespaced: bool) -> list[Cause]:

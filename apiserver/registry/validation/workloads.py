@@ -153,9 +153,10 @@ def job(obj: Object) -> list[Cause]:
     if selector is None:
         found.append(causes.required("spec.selector"))
     else:
-        found += scalars.label_selector(selector, "spec.selector")
+        problems = scalars.label_selector(selector, "spec.selector")
+        found += problems
         labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
-        if not selectors.from_label_selector(selector).matches(labels):
+        if not problems and not selectors.from_label_selector(selector).matches(labels):
             why = "`selector` does not match template `labels`"
             found.append(causes.invalid("spec.template.metadata.labels", labels, why))
     return found

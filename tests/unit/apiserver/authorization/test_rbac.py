@@ -101,3 +101,12 @@ def test_an_aggregated_role_covers_what_it_selects_through_others() -> None:
     assert authorizer.decide(asks(User("u"))).allowed
     role("edit", "admin", "admin")  # a circle ends
     assert not authorizer.decide(asks(User("u"))).allowed
+
+
+def test_an_aggregation_that_cannot_be_read_takes_in_nobody() -> None:
+    authorizer = rbac.RBAC()
+    odd = {"matchExpressions": [{"key": "a", "operator": "Like"}]}
+    authorizer.apply(change("/registry/clusterroles/leaf", {"rules": LIST_PODS}))
+    authorizer.apply(change("/registry/clusterroles/odd", {"aggregationRule": {"clusterRoleSelectors": [odd]}}))
+    authorizer.apply(change("/registry/clusterrolebindings/b", binding("ClusterRole", "odd", "User u")))
+    assert not authorizer.decide(asks(User("u"))).allowed

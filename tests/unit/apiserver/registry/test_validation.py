@@ -329,6 +329,17 @@ REFUSED: list[tuple[str, Object, str]] = [
         job(template=pod()),
         'spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"',
     ),
+    (
+        "jobs",
+        job(selector={"matchExpressions": [{"key": "a", "operator": "Like"}]}),
+        'spec.selector.matchExpressions[0].operator: Invalid value: "Like": not a valid selector operator',
+    ),
+    (
+        "clusterroles",
+        {"aggregationRule": {}},
+        "aggregationRule.clusterRoleSelectors: Required value: "
+        "at least one clusterRoleSelector required if aggregationRule is non-nil",
+    ),
     ("jobs", job(parallelism=-1), "spec.parallelism: Invalid value: -1: must be greater than or equal to 0"),
     (
         "jobs",
