@@ -9,6 +9,7 @@ Does not check types or fields: that is `schema`.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -131,13 +132,18 @@ def _depth_exceeds(value: Any, limit: int) -> bool:
 
 
 class _Loader(yaml.CSafeLoader):
-    """YAML 1.1 as Kubernetes reads it: no dates, no base-60 numbers, keys as strings, duplicate keys noted."""
+    """YAML 1.1 as Kubernetes reads it: no dates, no base-60 numbers, keys as strings, duplicate keys noted.
+
+    What looks like a number but is none that can be held (`0x_`, `1e999`) is text, as Go's parser has it.
+    """
 
     def __init__(self, data: bytes | str) -> None:
         super().__init__(data)
         self.duplicates: list[str] = []
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        if not isinstance(node, yaml.MappingNode):
+            raise yaml.constructor.ConstructorError(None, None, "expected a mapping node", node.start_mark)
         explicit: set[str] = set()
         for key_node, _ in node.value:
             if isinstance(key_node, yaml.ScalarNode):
@@ -160,21 +166,48 @@ def _construct_mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any
     return loader.construct_mapping(node)
 
 
-def _construct_int(loader: _Loader, node: yaml.ScalarNode) -> int:
-    text = str(loader.construct_scalar(node)).replace("_", "")
-    sign = -1 if text.startswith("-") else 1
+def _construct_bool(loader: _Loader, node: yaml.ScalarNode) -> bool:
+    value = _BOOLEANS.get(str(loader.construct_scalar(node)).lower())
+    if value is None:
+        raise _unfit(node, "bool")
+    return value
+
+
+def _construct_int(loader: _Loader, node: yaml.ScalarNode) -> int | float | str:
+    written = str(loader.construct_scalar(node))
+    if not _INT.fullmatch(written):  # tagged by hand
+        raise _unfit(node, "int")
+    text = written.replace("_", "")
     digits = text.lstrip("+-")
-    if digits.startswith("0") and digits[1:].isdigit():
-        return sign * int(digits, 8)
-    return sign * int(digits, 0)
+    octal = digits.startswith("0") and digits[1:].isdigit()
+    try:
+        value = int(digits, 8 if octal else 0) * (-1 if text.startswith("-") else 1)
+        return value if -(2**63) <= value < 2**64 else float(value)
+    except (ValueError, OverflowError):
+        return written
 
 
-def _construct_float(loader: _Loader, node: yaml.ScalarNode) -> float | int:
-    text = str(loader.construct_scalar(node)).replace("_", "").lower()
+def _construct_float(loader: _Loader, node: yaml.ScalarNode) -> float | int | str:
+    written = str(loader.construct_scalar(node))
+    text = written.replace("_", "").lower()
     if text.lstrip("+-") in (".inf", ".nan"):
         raise yaml.constructor.ConstructorError(None, None, f"{text} is no JSON number", node.start_mark)
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        raise _unfit(node, "float") from None
+    if not math.isfinite(value):
+        return written
     return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def _unfit(node: yaml.ScalarNode, kind: str) -> yaml.constructor.ConstructorError:
+    return yaml.constructor.ConstructorError(
+        None, None, f"cannot decode !!str `{node.value}` as a !!{kind}", node.start_mark
+    )
+
+
+_BOOLEANS = {"y": True, "yes": True, "on": True, "true": True, "n": False, "no": False, "off": False, "false": False}
 
 
 _INT = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|(?:0|[1-9][0-9_]*))")
@@ -197,8 +230,11 @@ def _own_resolvers() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
 
 _Loader.yaml_implicit_resolvers = _own_resolvers()
 _Loader.add_constructor("tag:yaml.org,2002:map", _construct_mapping)
+_Loader.add_constructor("tag:yaml.org,2002:bool", _construct_bool)
 _Loader.add_constructor("tag:yaml.org,2002:int", _construct_int)
 _Loader.add_constructor("tag:yaml.org,2002:float", _construct_float)
+for _tag in ("binary", "omap", "pairs", "set", "timestamp"):  # types that JSON has not
+    del _Loader.yaml_constructors[f"tag:yaml.org,2002:{_tag}"]
 
 
 def _unshared(value: Any) -> Any:

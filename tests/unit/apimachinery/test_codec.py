@@ -89,6 +89,15 @@ def test_duplicate_yaml_keys_are_noted() -> None:
     assert found == ["a"]
 
 
+@pytest.mark.parametrize("text", ["0x_", "0b_", "1e999", "9" * 5000, "0x" + "f" * 5000])
+def test_what_looks_like_a_number_and_is_none_is_text(text: str) -> None:
+    assert codec.decode_yaml(f"a: {text}") == {"a": text}
+
+
+def test_an_integer_beyond_64_bits_is_a_float() -> None:
+    assert codec.decode_yaml("a: 99999999999999999999") == {"a": 1e20}
+
+
 def _bomb() -> str:
     lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x,x]"]
     lines += [f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 9)]
@@ -109,6 +118,13 @@ def _bomb() -> str:
         "a: .nan",
         "? [a]\n: 1",
         "a: !!python/object/apply:os.system [ls]",
+        "a: !!int x",
+        "a: !!float x",
+        "a: !!bool maybe",
+        "a: !!timestamp 2001-99-99",
+        "a: !!set [x]",
+        "a: !!map x",
+        "!!map x",
     ],
 )
 def test_hostile_or_broken_yaml_is_refused(text: str) -> None:
