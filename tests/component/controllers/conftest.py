@@ -31,7 +31,14 @@ NODE_FLAGS = (
 STOP_SECONDS = 10
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
+def server() -> Iterator[harness.Server]:
+    """A server of their own: controllers write into every namespace, which other tests have for themselves."""
+    with harness.Server() as server:
+        yield server
+
+
+@pytest.fixture(scope="package")
 def manager(server: harness.Server) -> Iterator[None]:
     """The controller manager, running as its own user."""
     config = server.pki.kubeconfig("controller-manager")
