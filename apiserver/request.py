@@ -62,6 +62,7 @@ class Request:
     impersonator: User | None = None
     id: str = ""
     traceparent: str = ""
+    records_trace: bool = False
     status: int = 0  # of the response, once it has begun
     routed: bool = False  # the resource table knows what is asked for
     warnings: list[str] = field(default_factory=list)

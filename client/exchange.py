@@ -177,7 +177,7 @@ class Exchange:
             headers["authorization"] = authorization
         trace = tracing.current.get()
         if trace:
-            headers["traceparent"] = trace
+            headers |= {"traceparent": trace, "tracestate": tracing.STATE}
         return headers
 
 

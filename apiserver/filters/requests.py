@@ -11,6 +11,8 @@ from apiserver.filters.chain import Wiring
 
 # W3C trace context: version, trace id, parent id, flags
 _TRACEPARENT = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+# Our own member of the list that travels with it
+_RECORD = "armillary=record"
 # A client may name its request; anything odd or long is replaced
 _AUDIT_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
 
@@ -28,7 +30,13 @@ class RequestInfo:
         traceparent = request.headers.get(b"traceparent", b"")
         if traceparent and _TRACEPARENT.fullmatch(traceparent):
             request.traceparent = traceparent.decode()
+            request.records_trace = _asks_for_record(request.header(b"tracestate"))
         await self._app(scope, receive, send)
+
+
+def _asks_for_record(tracestate: str) -> bool:
+    """Whether objects that this request creates are to carry its trace context; off unless asked for."""
+    return _RECORD in (member.strip() for member in tracestate.split(","))
 
 
 def new_id() -> str:

@@ -109,7 +109,7 @@ class Resources:
         namespace = info.namespace if row.namespaced else ""
         call = Call(request.user, row, info.verb, namespace, info.name, info.subresource, warnings=request.warnings)
         call.audit_annotations = request.audit_annotations
-        call.traceparent = request.traceparent
+        call.traceparent = request.traceparent if request.records_trace else ""
         call.user_agent = request.header(b"user-agent")
         if request.query:
             _read_options(request, call)

@@ -41,7 +41,7 @@ class Call:
     force: bool = False  # server-side apply takes fields from their owners
     warnings: list[str] = field(default_factory=list)  # become Warning headers
     audit_annotations: dict[str, str] = field(default_factory=dict)
-    traceparent: str = ""
+    traceparent: str = ""  # kept in an annotation of what is created; "" unless the request asked for it
     created: bool = False  # set by the registry when a PATCH or PUT created the object
 
 

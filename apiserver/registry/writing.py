@@ -29,6 +29,8 @@ from apiserver.storage import types
 from apiserver.storage.store import Store
 from apiserver.storage.types import Stored
 
+# Where an object keeps the context of the request that created it, when that asked for it (B1)
+TRACE_ANNOTATION = "armillary.dev/traceparent"
 UNKNOWN_MANAGER = "unknown"  # owns what a client changed that has not said its name
 RACE_TRIES_MAX = 100  # rounds of an update that others keep overtaking; each lost one is a write of somebody else
 
@@ -77,6 +79,8 @@ class Writer:
         obj = await self._mutate(call, self._admission, "CREATE", obj, None)
         _place(call, obj)
         self._identity.stamp(obj, self._clock.now())
+        if call.traceparent:
+            obj["metadata"].setdefault("annotations", {}).setdefault(TRACE_ANNOTATION, call.traceparent)
         strategy.prepare_create(obj, call)
         prefix = "" if obj["metadata"].get("name") else obj["metadata"].get("generateName") or ""
         tries = NAME_TRIES_MAX if prefix else 1
