@@ -20,15 +20,34 @@ MEMBER: FieldSet = {HERE: None}
 """The set of one path: the one it stands at. Shared, never changed."""
 
 
+class FieldSetError(ValueError):
+    """What is stored is no FieldsV1; the message says which part."""
+
+
 def from_json(stored: dict[str, Any]) -> FieldSet:
-    """From FieldsV1, where a member without members below is `{}`."""
+    """From FieldsV1, where a member without members below is `{}`. Raises FieldSetError."""
     result: FieldSet = {}
     for key, below in stored.items():
+        if not isinstance(below, dict):
+            raise FieldSetError(f"{key} holds no object")
         if key == HERE:
             result[HERE] = None
         else:
+            _check_step(key)
             result[key] = from_json(below) if below else MEMBER
     return result
+
+
+def _check_step(key: str) -> None:
+    kind, _, rest = key.partition(":")
+    if kind == "f":
+        return
+    try:
+        value = orjson.loads(rest)
+    except orjson.JSONDecodeError as error:
+        raise FieldSetError(f"{key} names no step of a path") from error
+    if kind not in ("i", "k", "v") or (kind == "k" and not isinstance(value, dict)):
+        raise FieldSetError(f"{key} names no step of a path")
 
 
 def to_json(fields: FieldSet) -> dict[str, Any]:

@@ -111,13 +111,17 @@ def updated(old: Object, new: Object, node: Node, manager: Manager, now: str) ->
 
 
 def read(entries: Any) -> Managed:
-    """`metadata.managedFields`; entries that cannot be read are left out."""
+    """`metadata.managedFields`. As upstream, entries of which one cannot be read are as good as none at all."""
     managed: Managed = {}
     for item in entries or ():
-        if item.get("fieldsType") == "FieldsV1" and isinstance(item.get("fieldsV1"), dict):
-            key = Manager(item.get("manager") or "", item.get("operation") or "", item.get("subresource") or "")
+        if item.get("fieldsType") != "FieldsV1" or not isinstance(item.get("fieldsV1"), dict):
+            return {}
+        key = Manager(item.get("manager") or "", item.get("operation") or "", item.get("subresource") or "")
+        try:
             fields = fieldset.from_json(item["fieldsV1"])
-            managed[key] = Entry(fields, item.get("apiVersion") or "", item.get("time") or "")
+        except fieldset.FieldSetError:
+            return {}
+        managed[key] = Entry(fields, item.get("apiVersion") or "", item.get("time") or "")
     return managed
 
 

@@ -177,3 +177,23 @@ def test_the_order_is_the_configurations() -> None:
     live = edited(made, deployment({"name": "a"}, {"name": "x"}, {"name": "b"}))
     after = applied(live, deployment({"name": "b"}, {"name": "a"}))
     assert [item["name"] for item in containers_of(after)] == ["x", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {},
+        {"fieldsType": "Other", "fieldsV1": {}},
+        {"fieldsType": "FieldsV1", "fieldsV1": {"f:data": 5}},
+        {"fieldsType": "FieldsV1", "fieldsV1": {"odd": {}}},
+        {"fieldsType": "FieldsV1", "fieldsV1": {"f:a": {"k:[1]": {}}}},
+        {"fieldsType": "FieldsV1", "fieldsV1": {"f:a": {"v:{": {}}}},
+    ],
+)
+def test_owners_that_cannot_be_read_are_none_and_stop_no_write(entry: Object) -> None:
+    live = deployment(replicas=1)
+    live["metadata"]["managedFields"] = [entry]
+    assert applying.read([entry]) == {}
+    changed = applying.updated(live, deployment(replicas=2), NODE, EDIT, T1)
+    assert [item["manager"] for item in changed["metadata"]["managedFields"]] == ["edit"]
+    assert applied(changed, deployment(replicas=2), OPS)["spec"] == {"replicas": 2}
