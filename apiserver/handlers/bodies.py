@@ -1,4 +1,4 @@
-"""Reading request bodies, with a bound, and the options that come in them or in the query (A7)."""
+"""Reading request bodies, with a bound (A7)."""
 
 from __future__ import annotations
 
@@ -57,36 +57,6 @@ async def read_object(request: Request, receive: Receive) -> Object:
     if not isinstance(value, dict):
         raise errors.BadRequest("couldn't get version/kind; json parse error: not an object")
     return value
-
-
-async def read_delete_options(request: Request, receive: Receive) -> Object:
-    """`DeleteOptions` from the body, or from the query when there is no body, as upstream takes them."""
-    options = await read_object(request, receive)
-    if not options:
-        return delete_options_of_query(request)
-    kind = options.get("kind") or "DeleteOptions"
-    if kind != "DeleteOptions":
-        raise errors.BadRequest(
-            f"decoded object cannot be converted to DeleteOptions: {options.get('apiVersion', '')}, Kind={kind}"
-        )
-    return options
-
-
-def delete_options_of_query(request: Request) -> Object:
-    options: Object = {}
-    if request.option("gracePeriodSeconds"):
-        text = request.option("gracePeriodSeconds")
-        try:
-            options["gracePeriodSeconds"] = int(text)
-        except ValueError as error:
-            raise errors.BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax') from error
-    if request.option("propagationPolicy"):
-        options["propagationPolicy"] = request.option("propagationPolicy")
-    if request.option("orphanDependents"):
-        options["orphanDependents"] = request.flag("orphanDependents")
-    if request.query.get("dryRun"):
-        options["dryRun"] = request.query["dryRun"]
-    return options
 
 
 def _too_large() -> errors.RequestEntityTooLarge:

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 
-import orjson
-
 from apimachinery import errors, names
 from apimachinery.objects import Object
 from apiserver import negotiation, responses
 from apiserver import request as requests
 from apiserver.asgi import Receive, Scope, Send
-from apiserver.handlers import bodies
+from apiserver.handlers import bodies, writeoptions
 from apiserver.handlers.discovery import Discovery, not_found
 from apiserver.handlers.rendering import Renderer
 from apiserver.handlers.watch import Watches
@@ -112,7 +110,7 @@ class Resources:
         call.traceparent = request.traceparent if request.records_trace else ""
         call.user_agent = request.header(b"user-agent")
         if request.query:
-            _read_options(request, call)
+            writeoptions.read(request, call)
         return call
 
     async def _get(self, request: Request, call: Call, receive: Receive, send: Send) -> None:
@@ -154,8 +152,7 @@ class Resources:
 
     async def _delete(self, request: Request, call: Call, receive: Receive, send: Send) -> None:
         renderer = self._renderer(request, call)
-        options = await bodies.read_delete_options(request, receive)
-        call.dry_run = call.dry_run or bool(options.get("dryRun"))
+        options = await writeoptions.read_deletion(self._scheme, request, call, receive)
         stored, gone = await self._registry.delete(call, options)
         if stored is not None and (not gone or self._registry.returns_deleted(call.resource)):
             await self._send(request, send, 200, renderer.object(stored))
@@ -164,8 +161,7 @@ class Resources:
 
     async def _delete_collection(self, request: Request, call: Call, receive: Receive, send: Send) -> None:
         renderer = self._renderer(request, call)
-        options = await bodies.read_delete_options(request, receive)
-        call.dry_run = call.dry_run or bool(options.get("dryRun"))
+        options = await writeoptions.read_deletion(self._scheme, request, call, receive)
         listed = ListOptions.from_query(request.first_values())
         result = await self._registry.delete_collection(call, options, listed)
         await self._send(request, send, 200, renderer.list(result))
@@ -221,34 +217,6 @@ def _names_one(info: RequestInfo) -> bool:
 
 def not_allowed() -> errors.MethodNotAllowed:
     return errors.MethodNotAllowed("the server does not allow this method on the requested resource")
-
-
-def _read_options(request: Request, call: Call) -> None:
-    """The options that every write may have. Raises BadRequest and Invalid for values that mean nothing."""
-    dry_run = request.query.get("dryRun", [])
-    if dry_run:
-        if dry_run != ["All"]:
-            raise errors.invalid(
-                "meta.k8s.io",
-                "CreateOptions" if call.verb == "create" else "UpdateOptions",
-                "",
-                [
-                    errors.Cause(
-                        "FieldValueNotSupported",
-                        f'Unsupported value: {orjson.dumps(dry_run).decode()}: supported values: "All"',
-                        "dryRun",
-                    )
-                ],
-            )
-        call.dry_run = True
-    call.field_manager = request.option("fieldManager")
-    call.force = request.option("force").lower() in ("1", "t", "true")
-    validation = request.option("fieldValidation", "Warn") or "Warn"
-    if validation not in ("Ignore", "Warn", "Strict"):
-        raise errors.BadRequest(
-            f'fieldValidation: Unsupported value: "{validation}": supported values: "Ignore", "Strict", "Warn"'
-        )
-    call.field_validation = validation
 
 
 def _deleted(call: Call, stored: Stored | None) -> Object:

@@ -26,6 +26,7 @@ from apiserver.storage.store import Store
 from apiserver.storage.types import Stored
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+GRACE_SECONDS_MAX = 100 * 366 * 86_400  # a longer wait would end where dates do not reach
 _POLICIES = ("Foreground", "Background", "Orphan")
 
 
@@ -134,18 +135,22 @@ def _start_grace(obj: Object, strategy: Strategy, asked: int | None, now: Clock)
 
 
 def _shorten(meta: Object, running: int, asked: int) -> None:
-    started = clock.parse_rfc3339(meta["deletionTimestamp"]) - timedelta(seconds=running)
-    meta["deletionTimestamp"] = clock.rfc3339(started + timedelta(seconds=asked))
+    started = clock.parse_rfc3339(meta["deletionTimestamp"]) - _wait(running)
+    meta["deletionTimestamp"] = clock.rfc3339(started + _wait(asked))
     meta["deletionGracePeriodSeconds"] = asked
 
 
 def _mark(obj: Object, strategy: Strategy, grace: int, now: Clock) -> None:
     meta = obj["metadata"]
-    meta["deletionTimestamp"] = clock.rfc3339(now.now() + timedelta(seconds=grace))
+    meta["deletionTimestamp"] = clock.rfc3339(now.now() + _wait(grace))
     meta["deletionGracePeriodSeconds"] = grace
     if meta.get("generation"):
         meta["generation"] += 1
     strategy.mark_deleting(obj)
+
+
+def _wait(grace: int) -> timedelta:
+    return timedelta(seconds=min(grace, GRACE_SECONDS_MAX))
 
 
 def _set_collector_finalizers(obj: Object, strategy: Strategy, options: dict[str, Any]) -> None:
@@ -177,9 +182,6 @@ def _check_options(options: dict[str, Any]) -> None:
         found.append(causes.invalid("propagationPolicy", policy, why))
     if policy is not None and policy not in _POLICIES:
         found.append(causes.unsupported("propagationPolicy", policy, (*_POLICIES, "nil")))
-    grace = options.get("gracePeriodSeconds")
-    if grace is not None and type(grace) is not int:
-        raise errors.BadRequest("gracePeriodSeconds must be an integer")
     if found:
         raise errors.invalid("meta.k8s.io", "DeleteOptions", "", found)
 

@@ -42,9 +42,9 @@ class ListOptions:
             field_selector=fields,
             resource_version=query.get("resourceVersion", ""),
             resource_version_match=query.get("resourceVersionMatch", ""),
-            limit=max(_integer(query, "limit") or 0, 0),  # as upstream, a negative limit is none
+            limit=max(integer(query, "limit") or 0, 0),  # as upstream, a negative limit is none
             continue_token=query.get("continue", ""),
-            timeout_seconds=_integer(query, "timeoutSeconds"),
+            timeout_seconds=integer(query, "timeoutSeconds"),
             allow_watch_bookmarks=query_flag(query, "allowWatchBookmarks") is True,
             send_initial_events=query_flag(query, "sendInitialEvents"),
         )
@@ -66,7 +66,8 @@ def query_flag(query: Mapping[str, str], name: str) -> bool | None:
     return None if value is None else value.lower() not in ("0", "false")
 
 
-def _integer(query: Mapping[str, str], name: str) -> int | None:
+def integer(query: Mapping[str, str], name: str) -> int | None:
+    """A 64-bit parameter; None when it is absent or empty. Raises BadRequest."""
     text = query.get(name)
     if not text:
         return None

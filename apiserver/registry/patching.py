@@ -49,6 +49,9 @@ class Patch:
             raise errors.BadRequest(str(error)) from error
         if not isinstance(patched, dict):
             raise errors.BadRequest(f"the patched {self._kind.kind} is no object")
+        for field, own in (("apiVersion", self._kind.api_version), ("kind", self._kind.kind)):
+            if not patched.get(field):  # a patch that removes it means the one that it was
+                patched = patched | {field: own}
         self._check_kind(patched)
         self._call.warnings.clear()
         # what merging shared with the patch must not be changed by typing and defaulting

@@ -16,7 +16,7 @@ from apimachinery import patch as patches
 from apimachinery.clock import Clock
 from apimachinery.gvr import GVK
 from apimachinery.objects import Object
-from apiserver.registry import decoding, strategies
+from apiserver.registry import decoding, strategies, writing
 from apiserver.registry.addresses import Addresses
 from apiserver.registry.applier import Applier
 from apiserver.registry.call import Admission, Call
@@ -124,7 +124,9 @@ class Registry:
         patch = Patch(self.scheme, call, patch_type, body)
 
         async def transform(current: Object) -> Object:
-            return patch.apply(current)
+            patched = patch.apply(current)
+            writing.check_name(call, patched)
+            return patched
 
         return await self._writer.rewrite(call, transform)
 

@@ -78,6 +78,8 @@ class Writer:
         _place(call, obj)
         obj = await self._mutate(call, self._admission, "CREATE", obj, None)
         _place(call, obj)
+        if not applying.read(obj["metadata"].get("managedFields")):
+            obj["metadata"].pop("managedFields", None)
         self._identity.stamp(obj, self._clock.now())
         if call.traceparent:
             obj["metadata"].setdefault("annotations", {}).setdefault(TRACE_ANNOTATION, call.traceparent)
@@ -133,7 +135,7 @@ class Writer:
     async def update(self, call: Call, obj: Object) -> tuple[Stored, bool]:
         """Replaces an object; the flag says whether it was created, which a few kinds allow."""
         strategy = strategies.of(call.resource)
-        _name(call, obj)
+        check_name(call, obj)
         given = obj["metadata"]
 
         async def replace(current: Object) -> Object:
@@ -338,10 +340,14 @@ def _place(call: Call, obj: Object) -> None:
         meta["name"] = call.name
 
 
-def _name(call: Call, obj: Object) -> None:
-    """As `_place`, for an object at a URL with a name."""
-    _place(call, obj)
+def check_name(call: Call, obj: Object) -> None:
+    """As `_place`, for an object at a URL with a name, which must be the object's. Raises BadRequest."""
     name = obj["metadata"].get("name")
+    if not name:
+        raise errors.BadRequest(
+            f"the name of the object ({call.name} based on URL) was undeterminable: name must be provided"
+        )
+    _place(call, obj)
     if name != call.name:
         raise errors.BadRequest(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
 

@@ -228,3 +228,64 @@ def test_an_immortal_namespace_stays(admin: httpx.Client) -> None:
     assert status_of(admin.delete("/api/v1/namespaces/default"))[2] == (
         'namespaces "default" is forbidden: this namespace may not be deleted'
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"preconditions": "x"}, 400),
+        ({"preconditions": {"uid": 5}}, 400),
+        ({"orphanDependents": "x"}, 400),
+        ({"gracePeriodSeconds": 1.5}, 400),
+        ({"dryRun": ["x"]}, 422),
+        ({"propagationPolicy": "Sometimes"}, 422),
+        ({"kind": "Pod"}, 400),
+    ],
+)
+def test_delete_options_that_mean_nothing_delete_nothing(
+    admin: httpx.Client, namespace: str, options: dict[str, object], code: int
+) -> None:
+    path = f"/api/v1/namespaces/{namespace}/configmaps"
+    admin.post(path, json={"metadata": {"name": "kept"}})
+    assert status_of(admin.request("DELETE", f"{path}/kept", json=options))[0] == code
+    assert admin.get(f"{path}/kept").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("fieldManager=" + "x" * 129, "fieldManager"),
+        ("fieldManager=a%01", "fieldManager"),
+        ("dryRun=Some", "dryRun"),
+        ("fieldValidation=Some", "fieldValidation"),
+        ("force=true", "force"),
+    ],
+)
+def test_write_options_that_mean_nothing_are_invalid(
+    admin: httpx.Client, namespace: str, query: str, field: str
+) -> None:
+    path = f"/api/v1/namespaces/{namespace}/configmaps/any?{query}"
+    response = admin.patch(path, json={}, headers={"content-type": "application/merge-patch+json"})
+    code, reason, message = status_of(response)
+    assert (code, reason) == (422, "Invalid")
+    assert message.startswith(f'PatchOptions.meta.k8s.io "" is invalid: {field}: ')
+
+
+@pytest.mark.parametrize(
+    ("patch", "message"),
+    [
+        ({"name": "other"}, "the name of the object (other) does not match the name on the URL (here)"),
+        (None, "the name of the object (here based on URL) was undeterminable: name must be provided"),
+        (
+            {"namespace": "other"},
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ),
+    ],
+)
+def test_a_patch_moves_no_object(admin: httpx.Client, namespace: str, patch: object, message: str) -> None:
+    path = f"/api/v1/namespaces/{namespace}/configmaps"
+    admin.post(path, json={"metadata": {"name": "here"}})
+    headers = {"content-type": "application/merge-patch+json"}
+    response = admin.patch(f"{path}/here", json={"metadata": patch}, headers=headers)
+    assert status_of(response)[:2] == (400, "BadRequest")
+    assert response.json()["message"] == message

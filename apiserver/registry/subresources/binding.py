@@ -40,6 +40,8 @@ class Bindings:
 
 
 def _check(call: Call, binding: Object) -> None:
+    if ((binding.get("metadata") or {}).get("name") or call.name) != call.name:
+        raise errors.BadRequest("name in URL does not match name in Binding object")
     target = binding.get("target") or {}
     found = []
     if target.get("kind") not in (None, "", "Node"):

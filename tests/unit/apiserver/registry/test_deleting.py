@@ -60,6 +60,14 @@ def test_grace_is_counted_from_now() -> None:
     assert (metadata["deletionGracePeriodSeconds"], metadata["generation"]) == (30, 5)
 
 
+def test_a_grace_beyond_all_dates_is_cut_and_can_be_shortened() -> None:
+    pod = obj() | {"spec": {"nodeName": "n", "terminationGracePeriodSeconds": 2**62}}
+    assert deleting.plan(pod, PODS, {}, CLOCK).stays
+    assert pod["metadata"]["deletionTimestamp"].startswith("2126-")
+    assert deleting.plan(pod, PODS, {"gracePeriodSeconds": 30}, CLOCK).stays
+    assert pod["metadata"]["deletionTimestamp"] == "2026-01-01T00:00:30Z"
+
+
 def test_grace_is_shortened_from_its_beginning_and_never_lengthened() -> None:
     pod = obj(deletionTimestamp="2026-01-01T00:00:20Z", deletionGracePeriodSeconds=30)
     assert deleting.plan(pod, PODS, {"gracePeriodSeconds": 10}, CLOCK).stays
