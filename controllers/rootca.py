@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from apimachinery import errors, gvr, objects
+from apimachinery import gvr, objects
 from apimachinery.objects import Key, Object
 from client import controller
 from client.controller import Done
@@ -60,13 +60,7 @@ class RootCAPublisher:
     async def _create(self, namespace: str, data: dict[str, str]) -> None:
         metadata = {"name": CONFIG_MAP, "namespace": namespace, "annotations": _DESCRIPTION}
         config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
-        try:
-            await self._client.create(gvr.CONFIGMAPS, config_map, namespace)
-        except errors.AlreadyExists:
-            return
-        except errors.APIError as error:
-            if not writes.namespace_is_terminating(error):
-                raise
+        await writes.create_once(self._client, gvr.CONFIGMAPS, config_map)
 
     def _enqueue(self, namespace: Object) -> None:
         self._queue.add(objects.key_of(namespace))

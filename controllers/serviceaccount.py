@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from apimachinery import errors, gvr, objects
+from apimachinery import gvr, objects
 from apimachinery.objects import Key, Object
 from client import controller
 from client.controller import Done
@@ -41,13 +41,7 @@ class ServiceAccountController:
             "kind": "ServiceAccount",
             "metadata": {"name": DEFAULT, "namespace": namespace},
         }
-        try:
-            await self._client.create(gvr.SERVICE_ACCOUNTS, account, namespace)
-        except errors.AlreadyExists:
-            return
-        except errors.APIError as error:
-            if not writes.namespace_is_terminating(error):
-                raise
+        await writes.create_once(self._client, gvr.SERVICE_ACCOUNTS, account)
 
     def _enqueue(self, namespace: Object) -> None:
         self._queue.add(objects.key_of(namespace))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from apimachinery import errors
+from apimachinery import errors, objects
 from apimachinery.gvr import GVR
 from apimachinery.objects import Object
 from client.rest import Client
@@ -20,6 +20,17 @@ async def status(client: Client, gvr: GVR, obj: Object, new: Object) -> Object:
         return await client.update(gvr, {**obj, "status": new}, subresource="status")
     except errors.NotFound:
         return obj
+
+
+async def create_once(client: Client, gvr: GVR, obj: Object) -> None:
+    """Creates what every namespace has. That it is there already, or that its namespace is going, is fine."""
+    try:
+        await client.create(gvr, obj, objects.namespace_of(obj))
+    except errors.AlreadyExists:
+        return
+    except errors.APIError as error:
+        if not namespace_is_terminating(error):
+            raise
 
 
 def namespace_is_terminating(error: errors.APIError) -> bool:

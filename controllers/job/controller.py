@@ -20,6 +20,7 @@ from controllers.expectations import Expectations
 from controllers.freshness import Freshness
 from controllers.job import members
 from controllers.job import plan as planning
+from controllers.podcontrol import PodControl
 
 NAME = "job-controller"
 MANAGED_BY = "kubernetes.io/job-controller"
@@ -35,6 +36,7 @@ class JobController:
         self._queue = context.queue(NAME)
         self._orphans = context.queue(f"{NAME}-orphans")
         self._expectations = Expectations(context.clock)
+        self._control = PodControl(context.client, self._events, self._expectations)
         self._freshness = Freshness(context.clock)
         self._jobs = context.informers.informer(gvr.JOBS)
         self._pods = context.informers.informer(gvr.PODS, indexers=indexes.PODS)
@@ -78,33 +80,12 @@ class JobController:
             return None
         log.info("%s: %s", objects.key_of(job), plan, extra={"step": "C5"})
         self._expectations.open(objects.uid_of(job))
-        failure = await slowstart.every(len(plan.delete), lambda number: self._delete_pod(job, plan.delete[number]))
+        failure = await slowstart.every(len(plan.delete), lambda number: self._control.delete(job, plan.delete[number]))
         if failure is not None:
             return failure
-        return await slowstart.run(len(plan.create), lambda number: self._create_pod(job, plan.create[number]))
-
-    async def _create_pod(self, job: Object, index: int | None) -> None:
-        try:
-            created = await self._client.create(gvr.PODS, members.new_pod(job, index), objects.namespace_of(job))
-        except errors.APIError as error:
-            if writes.namespace_is_terminating(error):
-                return
-            self._events.event(job, "Warning", "FailedCreate", f"Error creating: {error}")
-            raise
-        self._expectations.expect_present(objects.uid_of(job), objects.uid_of(created))
-        self._events.event(job, "Normal", "SuccessfulCreate", f"Created pod: {objects.name_of(created)}")
-
-    async def _delete_pod(self, job: Object, pod: Object) -> None:
-        name, uid = objects.name_of(pod), objects.uid_of(pod)
-        try:
-            await self._client.delete(gvr.PODS, name, objects.namespace_of(pod), uid=uid)
-        except errors.NotFound:
-            return
-        except errors.APIError as error:
-            self._events.event(job, "Warning", "FailedDelete", f"Error deleting: {error}")
-            raise
-        self._expectations.expect_gone(objects.uid_of(job), uid)
-        self._events.event(job, "Normal", "SuccessfulDelete", f"Deleted pod: {name}")
+        return await slowstart.run(
+            len(plan.create), lambda number: self._control.create(job, members.new_pod(job, plan.create[number]))
+        )
 
     # the finalizer
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import logging
 
-from apimachinery import errors, gvr, objects, pods, selectors
+from apimachinery import gvr, objects, pods, selectors
 from apimachinery.objects import Key, Object
 from client import controller, tracing
 from controllers import indexes, ownership, podtemplate, slowstart, writes
 from controllers.context import Context
 from controllers.expectations import Expectations
 from controllers.freshness import Freshness
+from controllers.podcontrol import PodControl
 from controllers.replicaset import plan as planning
 
 NAME = "replicaset-controller"
@@ -29,6 +30,7 @@ class ReplicaSetController:
         self._events = context.recorder(NAME)
         self._queue = context.queue(NAME)
         self._expectations = Expectations(context.clock)
+        self._control = PodControl(context.client, self._events, self._expectations)
         self._freshness = Freshness(context.clock)
         self._replicasets = context.informers.informer(gvr.REPLICA_SETS, indexers=indexes.BY_CONTROLLER)
         self._pods = context.informers.informer(gvr.PODS, indexers=indexes.PODS)
@@ -85,32 +87,15 @@ class ReplicaSetController:
         log.info("%s: %s", objects.key_of(replicaset), plan, extra={"step": "C3"})
         self._expectations.open(objects.uid_of(replicaset))
         if plan.create:
-            return await slowstart.run(plan.create, lambda _: self._create_pod(replicaset))
-        return await slowstart.every(len(plan.delete), lambda number: self._delete_pod(replicaset, plan.delete[number]))
-
-    async def _create_pod(self, replicaset: Object) -> None:
-        pod = podtemplate.pod_for(replicaset, replicaset["spec"]["template"])
-        try:
-            created = await self._client.create(gvr.PODS, pod, objects.namespace_of(replicaset))
-        except errors.APIError as error:
-            if writes.namespace_is_terminating(error):
-                return  # the namespace takes the ReplicaSet too: nothing to retry
-            self._events.event(replicaset, "Warning", "FailedCreate", f"Error creating: {error}")
-            raise
-        self._expectations.expect_present(objects.uid_of(replicaset), objects.uid_of(created))
-        self._events.event(replicaset, "Normal", "SuccessfulCreate", f"Created pod: {objects.name_of(created)}")
-
-    async def _delete_pod(self, replicaset: Object, pod: Object) -> None:
-        name, uid = objects.name_of(pod), objects.uid_of(pod)
-        try:
-            await self._client.delete(gvr.PODS, name, objects.namespace_of(pod), uid=uid)
-        except errors.NotFound:
-            return
-        except errors.APIError as error:
-            self._events.event(replicaset, "Warning", "FailedDelete", f"Error deleting: {error}")
-            raise
-        self._expectations.expect_gone(objects.uid_of(replicaset), uid)
-        self._events.event(replicaset, "Normal", "SuccessfulDelete", f"Deleted pod: {name}")
+            return await slowstart.run(
+                plan.create,
+                lambda _: self._control.create(
+                    replicaset, podtemplate.pod_for(replicaset, replicaset["spec"]["template"])
+                ),
+            )
+        return await slowstart.every(
+            len(plan.delete), lambda number: self._control.delete(replicaset, plan.delete[number])
+        )
 
     async def _write_status(self, replicaset: Object, active: list[Object], failure: BaseException | None) -> None:
         owned = self._pods.store.by_index(indexes.CONTROLLER, objects.uid_of(replicaset))

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from apimachinery import clock, objects
+from apimachinery import ages, clock, objects
 from apimachinery.objects import Object
-from minictl import durations
 
 PADDING = 2
 # Annotations that only machines read, and that would fill the screen
@@ -113,8 +112,8 @@ def _age(event: Object, now: datetime) -> str:
     first = event.get("firstTimestamp") or event.get("eventTime")
     count = int((event.get("series") or {}).get("count") or event.get("count") or 1)
     if count > 1:
-        return f"{durations.since(_last(event), now)} (x{count} over {durations.since(first, now)})"
-    return durations.since(first, now)
+        return f"{ages.since(_last(event), now)} (x{count} over {ages.since(first, now)})"
+    return ages.since(first, now)
 
 
 def _last(event: Object) -> str:

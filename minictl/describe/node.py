@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from apimachinery import objects, pods, quantity
+from apimachinery import ages, objects, pods, quantity
 from apimachinery.objects import Object
-from minictl import durations
 from minictl.describe import layout
 
 ROLE = "node-role.kubernetes.io/"
@@ -120,7 +119,7 @@ def _pods(running: Sequence[Object], allocatable: Object, now: datetime) -> list
             for name in ("cpu", "memory")
             for amounts in (asked, limited)
         ]
-        age = durations.since(pod["metadata"].get("creationTimestamp"), now)
+        age = ages.since(pod["metadata"].get("creationTimestamp"), now)
         lines.append("\t".join((f"  {objects.namespace_of(pod)}", objects.name_of(pod), "", *cells, age)))
     return lines
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from apimachinery import objects, pods
+from apimachinery import ages, objects, pods
 from apimachinery.objects import Object
-from minictl import durations
 from minictl.describe import containers, layout
 
 
@@ -52,7 +51,7 @@ def _node(spec: Object, status: Object) -> str:
 def _status(pod: Object, now: datetime) -> list[str]:
     status = pod.get("status") or {}
     if objects.is_deleting(pod):
-        since = durations.since(pod["metadata"]["deletionTimestamp"], now)
+        since = ages.since(pod["metadata"]["deletionTimestamp"], now)
         lines = [f"Status:\tTerminating (lasts {since})"]
         lines.append(f"Termination Grace Period:\t{pod['metadata'].get('deletionGracePeriodSeconds') or 0}s")
     else:

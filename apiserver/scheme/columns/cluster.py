@@ -5,9 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from apimachinery import objects
+from apimachinery import ages, objects
 from apimachinery.objects import Object
-from apiserver.scheme import ages
 from apiserver.scheme.columns.shared import AGE, NAME, NONE, WIDE, Cell, count, join, text
 from apiserver.scheme.resources import Column
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
-from apimachinery import clock, objects, pods
+from apimachinery import ages, clock, objects, pods
 from apimachinery.objects import Object
-from apiserver.scheme import ages
 from apiserver.scheme.columns.shared import AGE, NAME, NONE, WIDE, text
 from apiserver.scheme.resources import Column
 

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
-from apimachinery import selectors
+from apimachinery import ages, selectors
 from apimachinery.objects import Object
-from apiserver.scheme import ages
 from apiserver.scheme.resources import Column
 
 NONE = "<none>"

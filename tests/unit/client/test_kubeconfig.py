@@ -128,3 +128,29 @@ def test_a_broken_file_is_named_in_one_line(tmp_path: Path) -> None:
 def test_without_anything_it_says_so() -> None:
     with pytest.raises(kubeconfig.NoConfiguration):
         kubeconfig.load(environ={}, defaults=[])
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"clusters": 5}, "clusters must be a list"),
+        ({"current-context": ["x"]}, "current-context must be a string"),
+        ({"contexts": [5]}, "an entry of contexts has no name"),
+        ({"contexts": [{"name": ["x"], "context": {}}]}, "an entry of contexts has no name"),
+        ({"contexts": [{"name": "x", "context": "c"}]}, r"contexts\[0\].context must be a mapping"),
+        ({"clusters": [{"name": "c", "cluster": {"server": 5}}]}, r"clusters\[0\].cluster.server must be a string"),
+        ({"users": [{"name": "u", "user": {"token": 12345}}]}, r"users\[0\].user.token must be a string"),
+        ({"users": [{"name": "u", "user": {"as-groups": [1]}}]}, r"user.as-groups\[0\] must be a string"),
+        ({"users": [{"name": "u", "user": {"exec": "aws"}}]}, r"users\[0\].user.exec must be a mapping"),
+        ({"users": [{"name": "u", "user": {"exec": {"env": [{"name": "A"}]}}}]}, r"exec.env\[0\] must have a name"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_by_its_field(tmp_path: Path, parts: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=f'error loading config file ".*": .*{message}'):
+        kubeconfig.load(str(write(tmp_path / "one", **parts)))
+
+
+def test_fields_that_are_unknown_or_null_are_let_be(tmp_path: Path) -> None:
+    users = [{"name": "u", "user": {"token": "t", "username": None, "auth-provider": {"name": "x"}}}]
+    config = kubeconfig.load(str(write(tmp_path / "one", users=users, preferences={"colors": True})))
+    assert (config.token, config.username) == ("t", "")

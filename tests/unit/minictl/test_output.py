@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apimachinery import errors
+from apimachinery import ages, errors
 from client import rest
 from minictl import durations, failures, jsonpath, output, tables
 from minictl.failures import Refused, Several
@@ -139,7 +139,7 @@ def test_a_broken_template_is_refused(template: str) -> None:
      (9 * 365 * 86400, "9y"), (-5, "<invalid>")],
 )  # fmt: skip
 def test_ages_are_kubectls(seconds: int, text: str) -> None:
-    assert durations.human(seconds) == text
+    assert ages.human(seconds) == text
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("30s", 30), ("1h30m", 5400), ("1.5m", 90), ("200ms", 0.2), ("7", 7)])

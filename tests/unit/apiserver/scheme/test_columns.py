@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from apimachinery import ages
 from apimachinery.objects import Object
-from apiserver.scheme import ages, table, table_view
+from apiserver.scheme import table, table_view
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 MADE = "2026-01-01T11:55:00Z"
