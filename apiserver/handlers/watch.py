@@ -143,6 +143,10 @@ class Watches:
     async def serve(self, request: Request, call: Call, options: ListOptions, renderer: Renderer, send: Send) -> None:
         if request.connection is None:
             raise errors.InternalError("Internal error occurred: a watch needs a connection of its own")
+        if request.method == "HEAD":  # events would be a body
+            await responses.begin_stream(request, send, 200, "application/json")
+            await send(_END)
+            return
         stream = Stream(request.connection, self._framer, renderer)
         try:
             subscription = await self._registry.watch(call, options, stream.deliver, on_close=stream.fail)

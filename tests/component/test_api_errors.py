@@ -103,6 +103,15 @@ def test_a_second_create_of_a_name_conflicts(admin: httpx.Client, namespace: str
     assert status_of(response) == (409, "AlreadyExists", 'configmaps "a" already exists')
 
 
+def test_a_create_of_what_is_going_says_so(admin: httpx.Client, namespace: str) -> None:
+    path = f"/api/v1/namespaces/{namespace}/configmaps"
+    admin.post(path, json={"metadata": {"name": "a", "finalizers": ["example.com/wait"]}})
+    admin.delete(f"{path}/a")
+    message = 'object is being deleted: configmaps "a" already exists'
+    response = admin.post(path, json={"metadata": {"name": "a"}})
+    assert status_of(response) == (409, "AlreadyExists", message)
+
+
 @pytest.mark.parametrize("content_type", ["text/plain", "application/xml", "application/cbor"])
 def test_an_unknown_content_type_is_unsupported(admin: httpx.Client, namespace: str, content_type: str) -> None:
     response = admin.post(

@@ -91,6 +91,14 @@ def test_a_watch_ends_after_its_timeout(admin: httpx.Client, namespace: str) -> 
     assert response.text == ""
 
 
+def test_the_head_of_a_watch_has_no_events(admin: httpx.Client, namespace: str) -> None:
+    path = f"/api/v1/namespaces/{namespace}/configmaps"
+    admin.post(path, json={"metadata": {"name": "a"}})
+    for _ in range(2):  # the second one reads what the first one may have left on the connection
+        assert admin.head(path, params={"watch": "1", "timeoutSeconds": "1"}).status_code == 200
+    assert admin.get(f"{path}/a").json()["metadata"]["name"] == "a"
+
+
 def test_a_table_watch_names_its_columns_once(admin: httpx.Client, namespace: str) -> None:
     path = f"/api/v1/namespaces/{namespace}/configmaps"
     admin.post(path, json={"metadata": {"name": "a"}})
