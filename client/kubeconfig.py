@@ -17,6 +17,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from client import kubeconfigshape
+
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _PATHS = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
 
@@ -117,10 +119,8 @@ def merge(files: Sequence[tuple[Path, Mapping[str, Any]]]) -> dict[str, Any]:
     merged: dict[str, Any] = {"contexts": {}, "clusters": {}, "users": {}, "current-context": ""}
     for path, content in files:
         merged["current-context"] = merged["current-context"] or content.get("current-context") or ""
-        for section, key in (("contexts", "context"), ("clusters", "cluster"), ("users", "user")):
+        for section, key in kubeconfigshape.SECTIONS:
             for entry in content.get(section) or []:
-                if not isinstance(entry, Mapping) or "name" not in entry:
-                    raise ConfigError(f'error loading config file "{path}": an entry of {section} has no name')
                 merged[section].setdefault(entry["name"], (_absolute(entry.get(key) or {}, path), path))
     return merged
 
@@ -170,6 +170,8 @@ def _read(path: Path) -> Mapping[str, Any]:
         return {}
     if not isinstance(content, Mapping) or content.get("kind", "Config") != "Config":
         raise ConfigError(f'error loading config file "{path}": it is not a kubeconfig (kind: Config)')
+    if problem := kubeconfigshape.problem(content):
+        raise ConfigError(f'error loading config file "{path}": {problem}')
     return content
 
 
