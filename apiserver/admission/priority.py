@@ -1,5 +1,6 @@
 """Priority: a pod's `priorityClassName` becomes the number that the scheduler compares; else the default class's.
 
+There is one default at most: whoever marks another is refused.
 Source: https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/
 """
 
@@ -23,13 +24,19 @@ class Priority:
         self._store = store
 
     def handles(self, operation: str) -> bool:
-        return operation == "CREATE"
+        return operation in ("CREATE", "UPDATE")
 
     async def mutate(self, review: Review) -> Object | None:
         row = review.call.resource
-        if row.resource != "pods" or row.group or review.call.subresource or review.obj is None:
-            return review.obj
-        spec = review.obj["spec"]
+        match (row.group, row.resource, review.call.subresource):
+            case ("", "pods", "") if review.obj is not None and review.operation == "CREATE":
+                self._set_priority(review, review.obj)
+            case ("scheduling.k8s.io", "priorityclasses", "") if review.obj is not None:
+                self._check_default(review, review.obj)
+        return review.obj
+
+    def _set_priority(self, review: Review, pod: Object) -> None:
+        spec = pod["spec"]
         name, value, policy = self._resolve(review, spec.get("priorityClassName") or "")
         given = spec.get("priority")
         if given is not None and given != value:
@@ -44,7 +51,13 @@ class Priority:
         if name:
             spec["priorityClassName"] = name
         spec.setdefault("preemptionPolicy", policy)
-        return review.obj
+
+    def _check_default(self, review: Review, priority_class: Object) -> None:
+        default = self._default() if priority_class.get("globalDefault") else None
+        if default is None or default["metadata"]["name"] == priority_class["metadata"].get("name"):
+            return
+        why = f"PriorityClass {default['metadata']['name']} is already marked as default. Only one default can exist"
+        raise errors.forbidden("scheduling.k8s.io", "priorityclasses", review.name, why)
 
     def _resolve(self, review: Review, name: str) -> tuple[str, int, str]:
         """The class's name, value and preemption policy."""
@@ -62,9 +75,9 @@ class Priority:
         """The global default; of several, which only a race can make, the lowest."""
         classes = [stored.object for stored in self._store.cached_list(_CLASSES)]
         defaults = [found for found in classes if found.get("globalDefault")]
-        return min(defaults, key=lambda found: int(found["value"]), default=None)
+        return min(defaults, key=lambda found: int(found.get("value") or 0), default=None)
 
 
 def _read(priority_class: Object) -> tuple[str, int, str]:
-    name, value = priority_class["metadata"]["name"], int(priority_class["value"])
+    name, value = priority_class["metadata"]["name"], int(priority_class.get("value") or 0)
     return name, value, priority_class.get("preemptionPolicy") or _PREEMPTS

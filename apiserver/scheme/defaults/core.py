@@ -123,4 +123,5 @@ def csi_driver(obj: Object) -> None:
 
 
 def priority_class(obj: Object) -> None:
+    obj.setdefault("value", 0)  # no default of upstream's, but what its type writes for a number that is absent
     obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
