@@ -48,7 +48,7 @@ class Images:
 
     async def ensure(self, pod: Object, container: Object, sandbox: pb.PodSandboxConfig) -> pb.Image:
         """The image of `container`, pulled if its policy says so. Raises StartRefused."""
-        reference = with_default_tag(container["image"])
+        reference = self._reference(pod, container)
         policy = container.get("imagePullPolicy") or default_policy(reference)
         present = None if policy == "Always" else await self._runtime.image(reference)
         if present is not None:
@@ -65,14 +65,22 @@ class Images:
 
     def retry_seconds(self, pod: Object, container: Object) -> float:
         """How long until a pull that failed may be tried again."""
-        return self._backoff.left(_key(pod, with_default_tag(container["image"])), self._clock.now())
+        return self._backoff.left(_key(pod, container), self._clock.now())
 
     def release(self, pod: Object, containers: Iterable[Object]) -> None:
         for container in containers:
-            self._backoff.forget(_key(pod, with_default_tag(container["image"])))
+            self._backoff.forget(_key(pod, container))
+            self._reasons.pop(_key(pod, container), None)
+
+    def _reference(self, pod: Object, container: Object) -> str:
+        try:
+            return with_default_tag(container["image"])
+        except errors.StartRefused as error:
+            self._event(pod, "Warning", "InspectFailed", error.message, container=container["name"])
+            raise
 
     async def _pull(self, pod: Object, container: Object, reference: str, sandbox: pb.PodSandboxConfig) -> pb.Image:
-        key, image, name = _key(pod, reference), container["image"], container["name"]
+        key, image, name = _key(pod, container), container["image"], container["name"]
         if self._backoff.left(key, self._clock.now()) > 0:
             message = f'Back-off pulling image "{image}"'
             self._event(pod, "Normal", "BackOff", message, container=name)
@@ -196,8 +204,9 @@ def _auth_config(reference: str, entry: Object) -> pb.AuthConfig:
     return pb.AuthConfig(username=user, password=password, identity_token=entry.get("identitytoken") or "")
 
 
-def _key(pod: Object, reference: str) -> str:
-    return f"{objects.uid_of(pod)}_{reference}"
+def _key(pod: Object, container: Object) -> str:
+    """By the image as the spec has it: one that cannot be parsed is asked for and let go as any other."""
+    return f"{objects.uid_of(pod)}_{container['image']}"
 
 
 def _seconds(value: float) -> str:
