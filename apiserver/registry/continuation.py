@@ -43,9 +43,12 @@ def decode(token: str) -> Continuation:
         raise errors.BadRequest("continue key is not valid") from error
     if version != _VERSION or type(revision) is not int or type(start) is not str or not start:
         raise errors.BadRequest("continue key is not valid: server does not recognize this encoded version")
+    if not revision:
+        why = f"incorrect encoded start resourceVersion (version {_VERSION})"
+        raise errors.BadRequest(f"continue key is not valid: {why}")
     if ".." in start.split("/") or start.startswith("/"):  # never out of the collection's own range
         raise errors.BadRequest("continue key is not valid: invalid start key")
-    return Continuation(start, revision)
+    return Continuation(start, max(revision, INCONSISTENT))
 
 
 def expired(start: str) -> errors.Expired:

@@ -54,6 +54,15 @@ def test_a_continue_token_comes_back() -> None:
     assert continuation.decode(token) == ("ns/name\0", 42)
 
 
+def test_a_continue_token_of_no_revision_is_refused() -> None:
+    with pytest.raises(errors.BadRequest, match="incorrect encoded start resourceVersion"):
+        continuation.decode(continuation.encode("name", 0))
+
+
+def test_a_continue_token_of_a_negative_revision_goes_on_without_one() -> None:
+    assert continuation.decode(continuation.encode("name", -5)).revision == continuation.INCONSISTENT
+
+
 @pytest.mark.parametrize(("value", "flag"), [("true", True), ("1", True), ("", True), ("false", False), ("0", False)])
 def test_flags(value: str, flag: bool) -> None:
     assert options.query_flag({"x": value}, "x") is flag
