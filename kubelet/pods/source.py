@@ -90,6 +90,7 @@ class PodSource:
 
     def _on_pod(self, pod: Object) -> None:
         uid = objects.uid_of(pod)
+        self._needed().writer.seen(pod)
         if identity.is_mirror(pod):
             self.wake(identity.runtime_uid(pod))  # it only shows a static pod, which has the worker
             return

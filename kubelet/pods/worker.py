@@ -42,7 +42,7 @@ from kubelet.plan import Ending, Facts, PodPlan
 from kubelet.pods import identity, spec
 from kubelet.probes.probes import Probes
 from kubelet.status import Known, Verdict
-from kubelet.status_writer import StatusWriter
+from kubelet.status_writer import OWN_CONDITIONS, StatusWriter
 from kubelet.sync import Outcome, PodSync
 
 log = logging.getLogger(__name__)
@@ -210,7 +210,7 @@ class PodWorker:
         if not self._last:
             return self.pod
         status = self.pod.get("status") or {}
-        own = {entry["type"]: entry for entry in self._last.get("conditions") or [] if entry["type"] in _OWN_CONDITIONS}
+        own = {entry["type"]: entry for entry in self._last.get("conditions") or [] if entry["type"] in OWN_CONDITIONS}
         listed = [own.pop(entry["type"], entry) for entry in status.get("conditions") or []]
         return {**self.pod, "status": {**status, **self._last, "conditions": [*listed, *own.values()]}}
 
@@ -351,15 +351,12 @@ class PodWorker:
         log.info("%s: removed from the API", objects.key_of(pod), extra={"step": "L15"})
 
 
-_OWN_CONDITIONS = frozenset({"PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready"})
-
-
 def _what_matters(pod: Object) -> tuple[Any, ...]:
     """What can change the plan or the status: not what the kubelet itself has written."""
     metadata = pod["metadata"]
     fields = ("labels", "annotations", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
     conditions = (pod.get("status") or {}).get("conditions") or []
-    others = [entry for entry in conditions if entry["type"] not in _OWN_CONDITIONS]
+    others = [entry for entry in conditions if entry["type"] not in OWN_CONDITIONS]
     return (pod["spec"], [metadata.get(name) for name in fields], others)
 
 
