@@ -6,6 +6,7 @@ Finds the command, parses its flags, runs it, and turns whatever it raises into 
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import sys
 from collections.abc import Mapping
@@ -19,17 +20,28 @@ INTERRUPTED = 130
 
 def main(argv: list[str] | None = None) -> int:
     """The console script."""
-    words = sys.argv[1:] if argv is None else argv
+    out, err, stdin = _stream(sys.stdout, "w"), _stream(sys.stderr, "w"), _stream(sys.stdin, "r")
     try:
-        code = run(words, sys.stdout, sys.stderr, sys.stdin, os.environ, Path.cwd())
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # whoever read our output has gone (`| head`): nobody is left to tell
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = run(sys.argv[1:] if argv is None else argv, out, err, stdin, os.environ, Path.cwd())
+        out.flush()
+    except OSError as error:
+        # whoever read our output has gone (`| head`): nobody is left to tell; or the disk is full
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+        if not isinstance(error, BrokenPipeError):
+            err.write(f"error: {error}\n")
         return 1
     except KeyboardInterrupt:
         return INTERRUPTED
     return code
+
+
+def _stream(stream: TextIO | None, mode: str) -> TextIO:
+    """In UTF-8 whatever the locale, as kubectl has it. A closed one takes everything and has nothing."""
+    if stream is None:
+        return io.TextIOWrapper(open(os.devnull, f"{mode}b"), encoding="utf-8")
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+    return stream
 
 
 def run(argv: list[str], out: TextIO, err: TextIO, stdin: TextIO, environ: Mapping[str, str], cwd: Path) -> int:
@@ -50,7 +62,7 @@ def run(argv: list[str], out: TextIO, err: TextIO, stdin: TextIO, environ: Mappi
 
 
 def _run(argv: list[str], out: TextIO, err: TextIO, stdin: TextIO, environ: Mapping[str, str], cwd: Path) -> int:
-    name, words, tail = arguments.split(argv)
+    name, words, tail = arguments.split([_in_utf8(word) for word in argv])
     if name in ("", "help"):
         return _help(words, tail, out)
     command = commands.find(name)
@@ -74,6 +86,14 @@ def _run(argv: list[str], out: TextIO, err: TextIO, stdin: TextIO, environ: Mapp
             await context.close()
 
     return asyncio.run(inside())
+
+
+def _in_utf8(word: str) -> str:
+    """A word of the command line, which Python has decoded as the locale says."""
+    try:
+        return os.fsencode(word).decode()
+    except UnicodeError as error:
+        raise arguments.UsageError(f"an argument is not UTF-8: {word!a}") from error
 
 
 def _help(words: list[str], tail: list[str], out: TextIO) -> int:

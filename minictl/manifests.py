@@ -64,7 +64,7 @@ def _objects(document: object, source: str) -> Iterator[Manifest]:
 
 def _texts(name: str, stdin: TextIO, *, recursive: bool) -> Iterator[tuple[str, bytes]]:
     if name == "-":
-        yield "STDIN", stdin.read().encode()
+        yield "STDIN", stdin.read().encode(errors="surrogateescape")  # the bytes as they came
         return
     if name.startswith(("http://", "https://")):
         raise Refused(f'the path "{name}" is a URL: fetch it first, then use -f FILE or -f -')
