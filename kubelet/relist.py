@@ -73,7 +73,8 @@ class Relist:
             if not self.problem:
                 log.error("the container runtime does not answer: %s", error.message, extra={"step": "L15"})
             self.problem = error.message
-            if not self.outage and begun - self._answered >= OUTAGE_SECONDS:
+            # counted to now, not to when it was asked: one that hangs takes the whole deadline to say nothing
+            if not self.outage and self._clock.monotonic() - self._answered >= OUTAGE_SECONDS:
                 self.outage = error.message
                 self._on_turn()
             return
