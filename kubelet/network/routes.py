@@ -2,8 +2,9 @@
 
 `plan_routes` is pure: wanted routes against those present. Only routes marked as ours (protocol number) are ever
 removed, so what an administrator or another program set stays. Masquerade is one rule a node: from a pod, to what is
-not the cluster. Does not guarantee: that nodes in different networks reach each other; host routes need the nodes to
-be neighbours.
+not the cluster. A route that the kernel refuses, as while the uplink is down, is told and tried again with the next
+sync, and keeps no other from being set. Does not guarantee: that nodes in different networks reach each other; host
+routes need the nodes to be neighbours.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from apimachinery import objects
 from apimachinery.objects import Object
@@ -61,14 +62,9 @@ class Routes:
     """The kernel's routing table, through netlink. Blocking calls run in a thread: they are few and short."""
 
     async def sync(self, nodes: Iterable[Object], me: str) -> RoutePlan:
-        """Make our routes those that `nodes` want."""
+        """Make our routes those that `nodes` want; returns what was done. Raises OSError without netlink."""
         wanted = wanted_routes(nodes, me)
-        plan = await asyncio.to_thread(_apply, wanted)
-        for route in plan.add:
-            log.info("route to %s via %s", *route, extra={"step": "L12"})
-        for route in plan.remove:
-            log.info("no more route to %s via %s", *route, extra={"step": "L12"})
-        return plan
+        return await asyncio.to_thread(_apply, wanted)
 
 
 def _apply(wanted: set[Route]) -> RoutePlan:
@@ -76,11 +72,22 @@ def _apply(wanted: set[Route]) -> RoutePlan:
 
     with IPRoute() as kernel:
         plan = plan_routes(wanted, set(_present(kernel)))
-        for route in plan.remove:
-            kernel.route("del", dst=route.destination, gateway=route.gateway, proto=PROTOCOL)
-        for route in plan.add:
-            kernel.route("replace", dst=route.destination, gateway=route.gateway, proto=PROTOCOL)
-    return plan
+        removed = tuple(route for route in plan.remove if _set(kernel, "del", route, "no more route"))
+        added = tuple(route for route in plan.add if _set(kernel, "replace", route, "route"))
+    return RoutePlan(added, removed)
+
+
+def _set(kernel: Any, action: str, route: Route, words: str) -> bool:
+    """One route; False when the kernel refuses."""
+    from pyroute2 import NetlinkError
+
+    try:
+        kernel.route(action, dst=route.destination, gateway=route.gateway, proto=PROTOCOL)
+    except NetlinkError as error:  # no OSError, although it has its numbers
+        log.warning("%s to %s via %s is refused: %s", words, *route, error, extra={"step": "L12"})
+        return False
+    log.info("%s to %s via %s", words, *route, extra={"step": "L12"})
+    return True
 
 
 def _present(kernel: object) -> Iterable[Route]:
