@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from apimachinery import clock as clocks
 from apiserver.storage import cache as caches
-from apiserver.storage import compaction, feed, folders, leases, probe, subscriptions, types
+from apiserver.storage import compaction, feed, folders, leases, probe, subscriptions, turns, types
 from apiserver.storage import etcd as etcds
 
 START_TIMEOUT_SECONDS = 60.0
@@ -47,6 +47,7 @@ class Store:
         self._cache = caches.Cache(prefix)
         self._feed = feed.Feed(self._etcd, self._cache, clock=clock)
         self._probe = probe.RevisionProbe(self._etcd.revision)
+        self._turns = turns.Turns()
         self._leases = leases.Leases(self._etcd.grant, clock=clock)
         self._compactor = compaction.Compactor(self._etcd, clock=clock, interval_seconds=compaction_interval_seconds)
         self._tasks: list[asyncio.Task[None]] = []
@@ -241,25 +242,37 @@ class Store:
         """
         cached = self._cache.get(key)
         current = cached or await self._newest(key)
-        fresh = cached is None
-        for _ in range(UPDATE_TRIES_MAX):
-            refusal: Exception | None = None
-            try:
-                raw = plan(current)
-            except Exception as error:  # noqa: BLE001 - the caller's own, raised again below
-                raw, refusal = None, error
-            if raw is not None:
-                outcome = await write(current, raw)
-                if outcome.succeeded:
-                    return types.Stored(key, raw, outcome.revision)
-                current, fresh = _lost(key, outcome), True
-            elif fresh or (newest := await self._newest(key)).revision == current.revision:
-                if refusal is not None:
-                    raise refusal
-                return current
-            else:
-                current, fresh = newest, True
+        done, current = await self._try(key, current, cached is None, plan, write)
+        if done is not None:
+            return done
+        async with self._turns.turn(key):
+            fresh = False  # others have written while this one waited
+            for _ in range(UPDATE_TRIES_MAX):
+                done, current = await self._try(key, current, fresh, plan, write)
+                if done is not None:
+                    return done
+                fresh = True
         raise types.RevisionMismatch(current)
+
+    async def _try(
+        self, key: str, current: types.Stored, fresh: bool, plan: Change, write: Write
+    ) -> tuple[types.Stored | None, types.Stored]:
+        """One round: what was written, or None and the newest object for the next."""
+        refusal: Exception | None = None
+        try:
+            raw = plan(current)
+        except Exception as error:  # noqa: BLE001 - the caller's own, raised again below
+            raw, refusal = None, error
+        if raw is not None:
+            outcome = await write(current, raw)
+            if outcome.succeeded:
+                return types.Stored(key, raw, outcome.revision), current
+            return None, _lost(key, outcome)
+        if not fresh and (newest := await self._newest(key)).revision != current.revision:
+            return None, newest
+        if refusal is not None:
+            raise refusal
+        return current, current
 
     async def _newest(self, key: str) -> types.Stored:
         pair, _ = await self._etcd.get(key)
