@@ -23,12 +23,12 @@ from apimachinery import errors
 from apimachinery.clock import Clock, SystemClock
 from apimachinery.gvr import LEASES
 from apimachinery.objects import Object
-from client import rest
+from client import process, rest
 
 log = logging.getLogger(__name__)
 
 
-class LeadershipLost(Exception):
+class LeadershipLost(process.Ended):
     """The lease could not be renewed in time; the process should end and start again as a follower."""
 
 

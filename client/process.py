@@ -138,6 +138,10 @@ def _word(failed: bool) -> str:
     return "failed" if failed else "ok"
 
 
+class Ended(Exception):
+    """The process has to end, through no fault of its code: one line in the log, and the supervisor starts it anew."""
+
+
 async def _until_stopped(name: str, main: Callable[[], Awaitable[None]]) -> int:
     task = asyncio.ensure_future(main())
     loop = asyncio.get_running_loop()
@@ -160,11 +164,23 @@ async def _until_stopped(name: str, main: Callable[[], Awaitable[None]]) -> int:
             raise
     except ConfigError:
         raise
-    except Exception:  # the outermost place of a process: say what ended it, and let the supervisor restart it
-        log.exception("%s: ended by an error", name)
+    except Exception as error:  # the outermost place of a process: say what ended it, and let the supervisor restart it
+        expected = _ended(error)
+        if expected is None:
+            log.exception("%s: ended by an error", name)
+        else:
+            log.error("%s: ended: %s", name, expected)
         return 1
     log.info("%s: stopped", name)
     return 0
+
+
+def _ended(error: Exception) -> Exception | None:
+    """The one reason, out of the task groups that it came through, when all there is are expected ends."""
+    if isinstance(error, ExceptionGroup):
+        reasons = [_ended(each) for each in error.exceptions]
+        return None if None in reasons else reasons[0]
+    return error if isinstance(error, Ended) else None
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

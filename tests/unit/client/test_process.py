@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import subprocess
 import sys
 
 from client.metrics import Metrics
@@ -68,3 +69,39 @@ async def exchange(port: int, sent: bytes) -> bytes:
         answer = await reader.read()
     writer.close()
     return answer
+
+
+ENDING = """
+import argparse, asyncio, sys
+from client import process
+from client.leaderelection import LeadershipLost
+
+async def ending(error):
+    raise error
+
+async def main():
+    async with asyncio.TaskGroup() as group:
+        for error in (%s):
+            group.create_task(ending(error))
+
+sys.exit(process.run("mini-thing", main, argparse.Namespace(v=0)))
+"""
+
+
+def last_words(*errors: str) -> str:
+    """What a process says that ends with these errors, each out of a task of one group."""
+    source = ENDING % "".join(f"{error}, " for error in errors)
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    return done.stderr
+
+
+def test_an_expected_end_is_one_line_without_a_traceback() -> None:
+    words = last_words("LeadershipLost('failed to renew the lease in time')")
+    assert words.endswith(" ERROR - client.process: mini-thing: ended: failed to renew the lease in time\n")
+
+
+def test_an_end_that_nobody_expected_keeps_its_traceback() -> None:
+    words = last_words("LeadershipLost('lost')", "ValueError('a bug')")
+    assert "mini-thing: ended by an error" in words
+    assert "Traceback" in words
