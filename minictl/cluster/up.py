@@ -36,6 +36,7 @@ POLL_SECONDS = 0.1
 NODES_POLL_SECONDS = 0.25
 SUPERVISOR_SECONDS = 10.0
 LOG_LINES = 12
+LOW_MIB = 128  # etcd alone reserves 64 at its start, and as much again before it needs them
 DISK_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
 
 
@@ -251,7 +252,13 @@ def _give_up(cluster: ClusterPlan, known: State, waiting: list[plan.Process], is
 def _failed(log: Path, text: str) -> errors.NotReady:
     lines = "".join(f"\n    {line}" for line in logs.tail(log, LOG_LINES))
     advice = "`minictl up` tries again with what runs already, `minictl down` removes it all"
-    return errors.NotReady(f"{text}\n  the end of {log}:{lines or ' (it is empty)'}\n  {advice}")
+    return errors.NotReady(f"{text}{_low_disk(log.parent)}\n  the end of {log}:{lines or ' (it is empty)'}\n  {advice}")
+
+
+def _low_disk(path: Path) -> str:
+    """Said beside every failure: what a program writes on a full disk seldom shows in the last lines of its log."""
+    free = shutil.disk_usage(path).free >> 20
+    return f"\n  only {free} MiB are free in {path}" if free < LOW_MIB else ""
 
 
 async def wait_until_nodes_ready(settings: Settings, progress: Progress) -> None:
