@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from client import kubeconfigshape
 
@@ -106,12 +107,20 @@ def load(
     """The configuration of this process. Raises ConfigError; `defaults` replaces `~/.kube/config`."""
     environ = os.environ if environ is None else environ
     overrides = overrides or Overrides()
-    merged = merge(_read_all(explicit, environ, defaults))
+    config = _load(merge(_read_all(explicit, environ, defaults)), environ, context or "", overrides)
+    try:
+        urlsplit(config.server).port  # noqa: B018 - raises what is wrong with it, and with the address
+    except ValueError as error:
+        raise ConfigError(f'the server "{config.server}" is no URL: {error}') from error
+    return config
+
+
+def _load(merged: Mapping[str, Any], environ: Mapping[str, str], context: str, overrides: Overrides) -> ClientConfig:
     if not merged["contexts"] and not merged["clusters"]:
         if overrides.server:
             return _override(ClientConfig(server=overrides.server), overrides)
         return _override(in_cluster(environ), overrides)
-    return _override(_choose(merged, context or "", overrides), overrides)
+    return _override(_choose(merged, context, overrides), overrides)
 
 
 def merge(files: Sequence[tuple[Path, Mapping[str, Any]]]) -> dict[str, Any]:

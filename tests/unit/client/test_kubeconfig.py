@@ -154,3 +154,9 @@ def test_fields_that_are_unknown_or_null_are_let_be(tmp_path: Path) -> None:
     users = [{"name": "u", "user": {"token": "t", "username": None, "auth-provider": {"name": "x"}}}]
     config = kubeconfig.load(str(write(tmp_path / "one", users=users, preferences={"colors": True})))
     assert (config.token, config.username) == ("t", "")
+
+
+@pytest.mark.parametrize("server", ["https://127.0.0.1:99999", "http://[::1", "https://a:b"])
+def test_a_server_that_is_no_url_is_refused(tmp_path: Path, server: str) -> None:
+    with pytest.raises(ConfigError, match="is no URL: "):
+        kubeconfig.load(str(write(tmp_path / "one")), overrides=Overrides(server=server))
