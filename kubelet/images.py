@@ -154,11 +154,22 @@ def default_policy(reference: str) -> str:
 def with_default_tag(image: str) -> str:
     """`nginx` → `nginx:latest`. Raises StartRefused (InvalidImageName)."""
     if names.image_reference(image):
-        parse = f'couldn\'t parse image name "{image}": invalid reference format'
+        parse = f'couldn\'t parse image name "{image}": {_why_invalid(image)}'
         message = f'Failed to apply default image tag "{image}": {parse}'
         raise errors.StartRefused("InvalidImageName", message)
     tagged = ":" in image.rpartition("/")[2] or "@" in image
     return image if tagged else f"{image}:latest"
+
+
+def _why_invalid(image: str) -> str:
+    """Capitals are the common mistake. A first element with a capital is taken for a host, as upstream does."""
+    first, slash, rest = image.partition("/")
+    is_host = bool(slash) and ("." in first or ":" in first or first == "localhost" or first != first.lower())
+    path = rest if is_host else image if slash else f"library/{image}"
+    repository = path.partition(":")[0]
+    if repository == repository.lower():
+        return "invalid reference format"
+    return f"invalid reference format: repository name ({repository}) must be lowercase"
 
 
 def registry_of(reference: str) -> str:

@@ -9,7 +9,7 @@ from cri_api.v1 import api_pb2 as pb
 
 from apimachinery.clock import FixedClock
 from apimachinery.objects import Object
-from kubelet import errors
+from kubelet import errors, images
 from kubelet.cri import Runtime
 from kubelet.images import Images
 from kubelet.references import References
@@ -72,3 +72,9 @@ async def test_a_failed_pull_backs_off_until_its_time_and_is_forgotten_with_the_
     assert said.images.retry_seconds(pod, container) == 10
     said.images.release(pod, [container])
     assert (await said.refusal(pod)).reason == "ErrImagePull"
+
+
+@pytest.mark.parametrize(("image", "named"), [("UPPER/Case:x", "Case"), ("a/B", "a/B"), ("Nginx", "library/Nginx")])
+def test_capitals_in_an_image_name_are_named(image: str, named: str) -> None:
+    with pytest.raises(errors.StartRefused, match=rf"repository name \({named}\) must be lowercase$"):
+        images.with_default_tag(image)
