@@ -22,6 +22,7 @@ import grpc.aio
 from cri_api.v1 import api_pb2 as pb
 from cri_api.v1 import api_pb2_grpc
 
+from apimachinery import imagenames
 from kubelet import errors
 from kubelet.observed import Container, Observed, Sandbox, State
 from kubelet.pods import identity
@@ -281,10 +282,10 @@ def _translated(error: grpc.aio.AioRpcError) -> errors.NodeError:
     if error.code() is grpc.StatusCode.UNAVAILABLE:
         return errors.RuntimeUnavailable(worded)
     if error.code() is grpc.StatusCode.NOT_FOUND:
-        return errors.NoSuchThing(worded)
+        return errors.NoSuchThing(worded, message)
     if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
-        return errors.RuntimeTimeout(worded)
-    return errors.RuntimeRefused(worded)
+        return errors.RuntimeTimeout(worded, message)
+    return errors.RuntimeRefused(worded, message)
 
 
 _GO_CODES = {
@@ -310,7 +311,7 @@ def _container_from_status(status: Any, sandbox_id: str) -> Container:
         attempt=status.metadata.attempt,
         sandbox_id=sandbox_id,
         state=_STATES.get(status.state, "unknown"),
-        image=status.annotations.get(identity.IMAGE) or status.image.image,
+        image=_image_of(status),
         image_id=status.image_ref,
         created_at=_moment(status.created_at),
         started_at=_moment(status.started_at),
@@ -322,6 +323,12 @@ def _container_from_status(status: Any, sandbox_id: str) -> Container:
         log_path=status.log_path,
         annotations=dict(status.annotations),
     )
+
+
+def _image_of(status: Any) -> str:
+    """The full name of what the spec asked for. The runtime's own choice may be another tag of the same image."""
+    asked = status.annotations.get(identity.IMAGE)
+    return imagenames.normalized(asked) if asked else str(status.image.image)
 
 
 def _moment(nanoseconds: int) -> datetime | None:

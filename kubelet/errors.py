@@ -28,7 +28,11 @@ class RuntimeUnavailable(NodeError):
 
 
 class RuntimeRefused(NodeError):
-    """The runtime's own message, as containerd words it."""
+    """`message` with gRPC's code in front of it, as events show it; `detail` is the runtime's own words alone."""
+
+    def __init__(self, message: str, detail: str = "") -> None:
+        super().__init__(message)
+        self.detail = detail or message
 
 
 class NoSuchThing(RuntimeRefused):

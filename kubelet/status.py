@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from apimachinery import clock, objects, pods
@@ -146,22 +146,21 @@ def _state(pod: Object, container: Object, run: Container | None, old: Object, k
     if run is None or run.state == "created":
         if known.ended and (old.get("state") or {}).get("terminated"):
             return dict(old["state"])
-        return {"waiting": _waiting(pod, container, wait)}
+        return {"waiting": _waiting(pod, wait)}
     if run.state == "running":
         return {"running": {"startedAt": _stamp(run.started_at)}}
     if run.state == "unknown":
         return {"terminated": _terminated(run, known) | {"reason": "ContainerStatusUnknown", "exitCode": 137}}
     if wait is not None and not known.ended:
-        return {"waiting": _waiting(pod, container, wait)}
+        return {"waiting": _waiting(pod, wait)}
     return {"terminated": _terminated(run, known)}
 
 
-def _waiting(pod: Object, container: Object, wait: Wait | None) -> dict[str, Any]:
+def _waiting(pod: Object, wait: Wait | None) -> dict[str, Any]:
     if wait is not None:
         return {"reason": wait.reason} | ({"message": wait.message} if wait.message else {})
-    inits = spec.init_containers(pod)
-    is_first = not inits or any(c is container for c in inits[:1])
-    return {"reason": "ContainerCreating" if is_first else "PodInitializing"}
+    # Of the init containers as well: kubectl makes Init:0/1 of it
+    return {"reason": "PodInitializing" if spec.init_containers(pod) else "ContainerCreating"}
 
 
 def _last_state(name: str, run: Container | None, observed: Observed, old: Object, known: Known) -> dict[str, Any]:
@@ -199,8 +198,12 @@ def _old_status(pod: Object, name: str) -> Object:
     return {}
 
 
-def _stamp(moment: datetime | None) -> str | None:
-    return clock.rfc3339(moment) if moment else None
+def _stamp(moment: datetime | None) -> str:
+    """What never happened, as the start of a container that could not be started, is told as the epoch."""
+    return clock.rfc3339(moment or _EPOCH)
+
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 # --- phase

@@ -36,6 +36,7 @@ from kubelet.volumes.volumes import NodeFacts, Volumes
 
 log = logging.getLogger(__name__)
 RETRY_SECONDS = 10.0  # upstream's back-off between two tries of a pod that cannot be started
+FAILED_PULL_SECONDS = 5.0  # how long ErrImagePull is shown; shorter than the shortest back-off
 PARALLEL_STARTS = 8  # sandboxes made at once: more only slow each other down (nodes with few cores)
 
 
@@ -223,11 +224,16 @@ class PodSync:
             await self._run(starter, container, container_id)
         except errors.StartRefused as error:
             outcome.waiting[name] = Wait(name, error.reason, error.message)
-            left = self._images.retry_seconds(pod, container) if error.reason in _PULLING else 0.0
-            outcome.retry_in(left or RETRY_SECONDS)
+            outcome.retry_in(self._next_try(pod, container, error.reason))
             text = error.reason if error.reason in _PULLING else error.message
             self._event(pod, "Warning", "Failed", f"Error: {text}", container=name)
             log.info("%s: %s: %s: %s", objects.key_of(pod), name, error.reason, error.message, extra={"step": "L13"})
+
+    def _next_try(self, pod: Object, container: Object, reason: str) -> float:
+        """Within a pull's back-off the pod is looked at as well: its status then says that it waits."""
+        left = self._images.retry_seconds(pod, container) if reason in _PULLING else 0.0
+        usual = FAILED_PULL_SECONDS if reason == "ErrImagePull" else RETRY_SECONDS
+        return min(left or RETRY_SECONDS, usual)
 
     async def _create(self, starter: _Starter, container: Object) -> str:
         pod, attempt = starter.pod, starter.start.attempt
@@ -253,7 +259,7 @@ class PodSync:
         try:
             container_id = await self._runtime.create_container(starter.sandbox_id, made, starter.sandbox_config)
         except errors.RuntimeRefused as error:
-            raise errors.StartRefused("CreateContainerError", error.message) from error
+            raise errors.StartRefused("CreateContainerError", error.detail) from error
         self._event(pod, "Normal", "Created", "Container created", container=container["name"])
         return container_id
 
@@ -276,7 +282,7 @@ class PodSync:
         try:
             await self._runtime.start_container(container_id)
         except errors.RuntimeRefused as error:
-            raise errors.StartRefused("RunContainerError", error.message) from error
+            raise errors.StartRefused("RunContainerError", error.detail) from error
         self._event(pod, "Normal", "Started", "Container started", container=name)
         log.info("%s: started %s#%d", objects.key_of(pod), name, starter.start.attempt, extra={"step": "L13"})
         hook = (container.get("lifecycle") or {}).get("postStart")

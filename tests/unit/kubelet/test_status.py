@@ -171,3 +171,14 @@ def test_a_new_address_replaces_the_old_one_although_the_list_is_merged() -> Non
 
 def test_what_is_no_longer_true_is_taken_back() -> None:
     assert status_writer.patch_of({"reason": "Evicted", "phase": "Failed"}, {"phase": "Failed"}) == {"reason": None}
+
+
+def test_before_the_first_init_container_all_containers_are_initializing() -> None:
+    status = status_of(pod("a", init=("i",)), observed())
+    states = [entry["state"] for entry in status["initContainerStatuses"] + status["containerStatuses"]]
+    assert states == [{"waiting": {"reason": "PodInitializing"}}] * 2
+
+
+def test_a_container_that_never_started_is_told_with_the_epoch() -> None:
+    status = status_of(pod("a", restart="Never"), observed(run("a", "exited", code=128, started_at=None)))
+    assert status["containerStatuses"][0]["state"]["terminated"]["startedAt"] == "1970-01-01T00:00:00Z"
