@@ -156,7 +156,8 @@ class RuntimeService(api_pb2_grpc.RuntimeServiceServicer):
 
     async def PortForward(self, request: Any, context: Any) -> Any:
         self._world.sandbox(request.pod_sandbox_id)
-        return cri.PortForwardResponse(url=self._streams.refusal_url("hollow pods have no network to forward to"))
+        # At once, not on a stream: a client that asks by SPDY would never get to read it
+        await context.abort(grpc.StatusCode.UNIMPLEMENTED, "hollow containers have no network to forward to")
 
     # --- statistics: nothing runs, so nothing is used
 

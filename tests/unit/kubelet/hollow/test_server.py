@@ -122,3 +122,9 @@ async def test_a_socket_left_by_a_killed_runtime_is_replaced(tmp_path: Path) -> 
     socket.touch()
     async with HollowRuntime(socket, SystemClock(), Settings()), Runtime(f"unix://{socket}") as client:
         assert (await client.version())[0] == "hollow"
+
+
+async def test_a_port_forward_is_refused_with_the_reason(runtime: Runtime, tmp_path: Path) -> None:
+    sandbox, _ = await start(runtime, tmp_path)
+    with pytest.raises(errors.RuntimeRefused, match="hollow containers have no network to forward to"):
+        await runtime.port_forward_url(sandbox, [80])
