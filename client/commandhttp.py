@@ -2,12 +2,14 @@
 
 Why: httpx's own transport brings httpcore, h11 and anyio, which take longer to import than `minictl get` takes to run.
 Guarantees: one exchange at a time on a connection; a connection is used again only after a body was read to its end;
-foreign exceptions become httpx's. Does no HTTP/2, proxies, redirects or compression: nobody here asks for them.
+foreign exceptions become httpx's; no socket is open after `aclose`, whoever still holds a stream.
+Does no HTTP/2, proxies, redirects or compression: nobody here asks for them.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ssl
 from collections.abc import AsyncIterator
 from typing import Any
@@ -17,6 +19,8 @@ import httpx
 # Head and chunk-size lines; the largest legal head is far smaller
 LINE_MAX = 1 << 20
 BLOCK = 1 << 16
+# An aborted socket is gone after a few turns of the loop: longer means that the loop itself is stuck
+CLOSE_SECONDS = 1.0
 _NO_BODY = frozenset({204, 304})
 
 
@@ -27,6 +31,7 @@ class CommandTransport(httpx.AsyncBaseTransport):
         self._context = context
         self._options = socket_options
         self._idle: list[_Connection] = []
+        self._opened: list[_Connection] = []
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         timeout = request.extensions.get("timeout") or {}
@@ -49,9 +54,14 @@ class CommandTransport(httpx.AsyncBaseTransport):
         return httpx.Response(status, headers=headers, stream=body)
 
     async def aclose(self) -> None:
-        while self._idle:
-            self._idle.pop().close()
-        await asyncio.sleep(0)  # sockets are closed by the loop's next turn
+        opened, self._opened = self._opened, []
+        self._idle.clear()
+        for connection in opened:
+            connection.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                for connection in opened:
+                    await connection.wait_closed()
 
     async def _connect(self, request: httpx.Request, timeout_seconds: float | None) -> _Connection:
         url = request.url
@@ -69,7 +79,9 @@ class CommandTransport(httpx.AsyncBaseTransport):
         opened = writer.get_extra_info("socket")
         for level, name, value in self._options:
             opened.setsockopt(level, name, value)
-        return _Connection(reader, writer)
+        connection = _Connection(reader, writer)
+        self._opened = [known for known in self._opened if not known.is_closing] + [connection]
+        return connection
 
 
 class _Connection:
@@ -100,6 +112,15 @@ class _Connection:
     def close(self) -> None:
         # no farewell of TLS: whoever leaves a stream half read does not wait for the other side's
         self._writer.transport.abort()
+
+    @property
+    def is_closing(self) -> bool:
+        return self._writer.is_closing()
+
+    async def wait_closed(self) -> None:
+        """Until the socket is closed, after `close`."""
+        with contextlib.suppress(OSError):  # of what broke it
+            await self._writer.wait_closed()
 
 
 class _Body(httpx.AsyncByteStream):

@@ -106,3 +106,18 @@ async def test_a_broken_answer_is_one_of_httpxs_errors(answer: bytes, error: typ
 async def test_nobody_there_is_a_connect_error() -> None:
     with pytest.raises(httpx.ConnectError):
         await fetch(CommandTransport(None, []), "http://127.0.0.1:1/")
+
+
+async def test_no_socket_is_open_after_the_transport_was_closed() -> None:
+    """Not of the idle, the abandoned, or the one whose stream is still held."""
+    endless = b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nshort"
+    async with serving(endless, endless, b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") as (url, _):
+        transport = CommandTransport(None, [])
+        held = await transport.handle_async_request(httpx.Request("GET", url))
+        abandoned = await transport.handle_async_request(httpx.Request("GET", url))
+        await fetch(transport, url)
+        sockets = [connection._writer.get_extra_info("socket") for connection in transport._opened]
+        await abandoned.stream.aclose()  # type: ignore[union-attr]  # our streams are async
+        await transport.aclose()
+        assert [socket.fileno() for socket in sockets] == [-1, -1, -1]
+        await held.stream.aclose()  # type: ignore[union-attr]  # our streams are async
