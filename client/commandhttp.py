@@ -27,17 +27,25 @@ _NO_BODY = frozenset({204, 304})
 class CommandTransport(httpx.AsyncBaseTransport):
     """Connections to one server, kept while the command runs."""
 
-    def __init__(self, context: ssl.SSLContext | None, socket_options: list[tuple[int, int, int]]) -> None:
+    def __init__(
+        self,
+        context: ssl.SSLContext | None,
+        socket_options: list[tuple[int, int, int]],
+        exchange_seconds: float | None = None,
+    ) -> None:
+        """`exchange_seconds`: no exchange takes longer, from its connection to the end of its body."""
         self._context = context
         self._options = socket_options
+        self._seconds = exchange_seconds
         self._idle: list[_Connection] = []
         self._opened: list[_Connection] = []
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         timeout = request.extensions.get("timeout") or {}
-        connection = self._idle.pop() if self._idle else await self._connect(request, timeout.get("connect"))
+        end = None if self._seconds is None else asyncio.get_running_loop().time() + self._seconds
+        connection = self._idle.pop() if self._idle else await self._connect(request, timeout.get("connect"), end)
         try:
-            async with asyncio.timeout(timeout.get("read")):
+            async with asyncio.timeout_at(end), asyncio.timeout(timeout.get("read")):
                 await connection.send(request)
                 status, headers = await connection.head()
         except TimeoutError as error:
@@ -50,7 +58,7 @@ class CommandTransport(httpx.AsyncBaseTransport):
             connection.close()
             raise
         has_body = status not in _NO_BODY and request.method != "HEAD"
-        body = _Body(connection, dict(headers), has_body, timeout.get("read"), self._idle)
+        body = _Body(connection, dict(headers), has_body, timeout.get("read"), end, self._idle)
         return httpx.Response(status, headers=headers, stream=body)
 
     async def aclose(self) -> None:
@@ -63,17 +71,17 @@ class CommandTransport(httpx.AsyncBaseTransport):
                 for connection in opened:
                     await connection.wait_closed()
 
-    async def _connect(self, request: httpx.Request, timeout_seconds: float | None) -> _Connection:
+    async def _connect(self, request: httpx.Request, timeout_seconds: float | None, end: float | None) -> _Connection:
         url = request.url
         options: dict[str, Any] = {}
         if url.scheme == "https":
             options = {"ssl": self._context, "server_hostname": request.extensions.get("sni_hostname") or url.host}
         port = url.port or (443 if url.scheme == "https" else 80)
         try:
-            async with asyncio.timeout(timeout_seconds):
+            async with asyncio.timeout_at(end), asyncio.timeout(timeout_seconds):
                 reader, writer = await asyncio.open_connection(url.host, port, limit=LINE_MAX, **options)
         except TimeoutError as error:
-            raise httpx.ConnectTimeout(f"no connection to {url.host}:{port} in {timeout_seconds} seconds") from error
+            raise httpx.ConnectTimeout(f"no connection to {url.host}:{port} in time") from error
         except OSError as error:
             raise httpx.ConnectError(str(error)) from error
         opened = writer.get_extra_info("socket")
@@ -132,11 +140,13 @@ class _Body(httpx.AsyncByteStream):
         headers: dict[str, str],
         has_body: bool,
         silence_seconds: float | None,
+        end: float | None,
         idle: list[_Connection],
     ) -> None:
         self._connection = connection
         self._headers = headers
         self._silence = silence_seconds
+        self._end = end
         self._idle = idle
         self._done = not has_body
         self._keep = headers.get("connection", "").lower() != "close"
@@ -183,6 +193,6 @@ class _Body(httpx.AsyncByteStream):
                 yield block
 
     async def _within(self, read: Any) -> bytes:
-        async with asyncio.timeout(self._silence):
+        async with asyncio.timeout_at(self._end), asyncio.timeout(self._silence):
             data: bytes = await read
             return data

@@ -62,15 +62,25 @@ class Context:
     def client(self) -> Client:
         if self._client is None:
             from client import rest, transport
+            from client.commandhttp import CommandTransport
             from minictl.wiretap import Wiretap
 
+            seconds = self.request_seconds
             self._client = rest.Client(
                 self.config,
                 user_agent=USER_AGENT,
                 observer=Wiretap(self.err, self.args.v),
-                make_transport=transport.for_command,
+                make_transport=lambda tls: CommandTransport(tls, transport.socket_options(), seconds),
             )
         return self._client
+
+    @property
+    def request_seconds(self) -> float | None:
+        """`--request-timeout`; None is no limit. Raises Refused."""
+        from minictl import durations
+
+        text = self.args.request_timeout
+        return durations.parse(text, "--request-timeout") or None if text else None
 
     async def mapper(self) -> Mapper:
         """The server's resources by every name they have (K3)."""

@@ -53,7 +53,7 @@ async def run(context: Context, args: argparse.Namespace) -> int:
         return 0
     found = await _targets(context, args)
     if args.watch or args.watch_only:
-        await _watch(context, args, found)
+        await _watch_for_a_while(context, args, found)
     elif args.output and args.output != "wide":
         await _print_objects(context, args, found)
     else:
@@ -232,6 +232,23 @@ def _layout(args: argparse.Namespace, resource: ApiResource, several: bool) -> t
 
 
 # -- watching ---------------------------------------------------------------------------------------------------
+
+
+async def _watch_for_a_while(context: Context, args: argparse.Namespace, found: Sequence[Target]) -> None:
+    """A watch that `--request-timeout` ends has done what was asked."""
+    from client import rest
+
+    try:
+        await _watch(context, args, found)
+    except rest.ConnectionFailed as failure:
+        if context.request_seconds is None or not _is_timeout(failure):
+            raise
+
+
+def _is_timeout(failure: BaseException) -> bool:
+    import httpx
+
+    return isinstance(failure.__cause__, httpx.ReadTimeout)
 
 
 async def _watch(context: Context, args: argparse.Namespace, found: Sequence[Target]) -> None:

@@ -108,6 +108,15 @@ async def test_nobody_there_is_a_connect_error() -> None:
         await fetch(CommandTransport(None, []), "http://127.0.0.1:1/")
 
 
+async def test_an_exchange_ends_when_its_time_is_over() -> None:
+    endless = b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nshort"
+    async with serving(endless, b"") as (url, _):
+        transport = CommandTransport(None, [], exchange_seconds=0.05)
+        with pytest.raises(httpx.ReadTimeout):
+            await fetch(transport, url)
+        await transport.aclose()
+
+
 async def test_no_socket_is_open_after_the_transport_was_closed() -> None:
     """Not of the idle, the abandoned, or the one whose stream is still held."""
     endless = b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nshort"
