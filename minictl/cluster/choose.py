@@ -73,9 +73,9 @@ def adjusted(known: Settings, wishes: Wishes) -> Settings:
             f"the cluster in {known.folder} runs on {known.runtime}: `minictl down` first, or use another --dir"
         )
     count = len(known.nodes) if wishes.nodes is None else wishes.nodes
+    check_count(count, known.runtime)
     if count < len(known.nodes):
         raise errors.ClusterError(f"the cluster has {len(known.nodes)} nodes; fewer need `minictl down` first")
-    check_count(count, known.runtime)
     if count > len(known.nodes):
         used = [node.kubelet_port for node in known.nodes]
         more = free_ports(count - len(known.nodes), used) if known.runtime == HOLLOW else []

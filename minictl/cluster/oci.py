@@ -184,6 +184,8 @@ def names_in_archive(path: Path) -> list[str]:
             if "manifest.json" in members:
                 listed = json.loads(_metadata(tar, members["manifest.json"]))
                 return [tag for one in listed for tag in one["RepoTags"] or []]
+    except tarfile.ReadError as error:  # whose text is one line for each compression that was tried
+        raise ArchiveError(f"{path} is no image archive: it is not a tar file, or a damaged one") from error
     except (tarfile.TarError, KeyError, TypeError, ValueError, EOFError) as error:
         raise ArchiveError(f"{path} is no image archive: {error}") from error
     raise ArchiveError(f"{path} is no image archive: it holds neither index.json (OCI) nor manifest.json (Docker)")

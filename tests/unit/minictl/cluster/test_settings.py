@@ -92,7 +92,7 @@ def test_a_running_cluster_may_grow() -> None:
     ("wish", "reason"),
     [
         ({"nodes": 1}, "fewer need"),
-        ({"nodes": 0}, "fewer need"),
+        ({"nodes": 0}, "between 1 and 200"),
         ({"runtime": HOLLOW}, "runs on containerd"),
         ({"name": "other"}, "is named demo"),
         ({"nodes": 201}, "between 1 and 200"),
