@@ -32,7 +32,7 @@ AGGREGATED = (
 
 @dataclass(frozen=True, slots=True)
 class ApiResource:
-    """One collection that the server serves. `preferred`: its version is the one its group prefers."""
+    """One collection that the server serves. `preferred`: no version that its group prefers more has it."""
 
     gvr: GVR
     kind: str
@@ -145,19 +145,23 @@ def parse(bodies: Mapping[str, Any]) -> Iterator[ApiResource]:
             yield from _aggregated(body)
     core = bodies.get("/api") or {}
     for version in core.get("versions") or [] if core.get("kind") == "APIVersions" else []:
-        yield from _legacy(bodies.get(f"/api/{version}") or {}, preferred=True)
+        yield from _legacy(bodies.get(f"/api/{version}") or {}, set())
     groups = bodies.get("/apis") or {}
     for group in groups.get("groups") or [] if groups.get("kind") == "APIGroupList" else []:
         preferred = (group.get("preferredVersion") or group["versions"][0])["groupVersion"]
-        for version in group["versions"]:
-            name = version["groupVersion"]
-            yield from _legacy(bodies.get(f"/apis/{name}") or {}, preferred=name == preferred)
+        seen: set[str] = set()
+        names = [version["groupVersion"] for version in group["versions"]]
+        for name in sorted(names, key=lambda name: name != preferred):
+            yield from _legacy(bodies.get(f"/apis/{name}") or {}, seen)
 
 
 def _aggregated(body: Mapping[str, Any]) -> Iterator[ApiResource]:
     for group in body.get("items") or []:
-        for index, version in enumerate(group.get("versions") or []):
+        seen: set[str] = set()  # versions come in the order of preference
+        for version in group.get("versions") or []:
             for entry in version.get("resources") or []:
+                preferred = entry["resource"] not in seen
+                seen.add(entry["resource"])
                 yield ApiResource(
                     gvr=GVR(group["metadata"].get("name") or "", version["version"], entry["resource"]),
                     kind=(entry.get("responseKind") or {}).get("kind") or "",
@@ -166,11 +170,12 @@ def _aggregated(body: Mapping[str, Any]) -> Iterator[ApiResource]:
                     verbs=tuple(entry.get("verbs") or ()),
                     short_names=tuple(entry.get("shortNames") or ()),
                     categories=tuple(entry.get("categories") or ()),
-                    preferred=index == 0,  # versions come in the order of preference
+                    preferred=preferred,
                 )
 
 
-def _legacy(body: Mapping[str, Any], *, preferred: bool) -> Iterator[ApiResource]:
+def _legacy(body: Mapping[str, Any], seen: set[str]) -> Iterator[ApiResource]:
+    """One document's resources; those in `seen` were in one that its group prefers."""
     group, _, version = str(body.get("groupVersion") or "").rpartition("/")
     for entry in body.get("resources") or []:
         if "/" in entry["name"]:
@@ -183,5 +188,6 @@ def _legacy(body: Mapping[str, Any], *, preferred: bool) -> Iterator[ApiResource
             verbs=tuple(entry.get("verbs") or ()),
             short_names=tuple(entry.get("shortNames") or ()),
             categories=tuple(entry.get("categories") or ()),
-            preferred=preferred,
+            preferred=entry["name"] not in seen,
         )
+        seen.add(entry["name"])

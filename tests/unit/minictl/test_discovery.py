@@ -52,7 +52,11 @@ GROUPS = {
     "items": [
         group("apps", ("v1", [entry("deployments", "Deployment", "deploy", categories=["all"])])),
         group("events.k8s.io", ("v1", [entry("events", "Event", "ev")])),
-        group("autoscaling", ("v2", [entry("scalers", "Scaler")]), ("v1", [entry("scalers", "Scaler", "old")])),
+        group(
+            "autoscaling",
+            ("v2", [entry("scalers", "Scaler")]),
+            ("v1", [entry("scalers", "Scaler", "old"), entry("gauges", "Gauge", categories=["old"])]),
+        ),
     ],
 }
 RESOURCES = list(discovery.parse({"/api": CORE, "/apis": GROUPS}))
@@ -152,6 +156,12 @@ def a_mapper(api: Api, folder: Path, warnings: list[str] | None = None) -> Mappe
     config = kubeconfig.ClientConfig("http://api.test")
     client = rest.Client(config, make_transport=lambda _: httpx.MockTransport(api))
     return Mapper(discovery.Discovery(client, discovery.Cache(folder, config)), warnings.append)
+
+
+def test_a_resource_that_only_an_older_version_has_is_not_hidden() -> None:
+    preferred = [r.gvr for r in RESOURCES if r.preferred and r.gvr.group == "autoscaling"]
+    assert preferred == [GVR("autoscaling", "v2", "scalers"), GVR("autoscaling", "v1", "gauges")]
+    assert [r.kind for r in mapper.in_category(RESOURCES, "old")] == ["Gauge"]
 
 
 async def test_the_second_run_asks_nobody(tmp_path: Path) -> None:
