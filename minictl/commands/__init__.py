@@ -10,7 +10,8 @@ and a row of `COMMANDS`: name, target (`package.module`, or `package.module:attr
 module), and the one-line summary of `minictl --help`. A target with `TAKES_COMMAND = True` finds what follows `--` in
 `args.command_line`; for the others those words are further positional arguments.
 
-To add a command: write its file, add its row, describe it in `docs/minictl.md` (a test compares).
+To add a command: write its file, add its row, write its part of `docs/minictl.md` with
+`python -m minictl.reference docs/minictl.md` (from its docstring, flags and EXAMPLES; a test compares).
 What a command may use is `minictl.context.Context`: output streams, the client, the mapper; never `print`.
 """
 
