@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import re
 from typing import Any, NoReturn
 
 from minictl import commands
@@ -23,7 +24,16 @@ class UsageError(Exception):
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message, self.prog.partition(" ")[2])
+        raise UsageError(_as_kubectl_says(message), self.prog.partition(" ")[2])
+
+
+def _as_kubectl_says(message: str) -> str:
+    """argparse's text for a value that is no number, in kubectl's words; others stay."""
+    found = re.fullmatch(r"argument (\S+, )*(--\S+): invalid int value: (['\"])(.*)\3", message, re.DOTALL)
+    if found is None:
+        return message
+    value, flag = found[4], found[2]
+    return f'invalid argument "{value}" for "{flag}" flag: strconv.ParseInt: parsing "{value}": invalid syntax'
 
 
 # Global flags that take a value: needed to find the command's name behind them

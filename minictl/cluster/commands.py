@@ -212,7 +212,7 @@ class Image:
   minictl image load my-app.tar"""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("action", choices=("load",), help="what to do")
+        parser.add_argument("action", metavar="load", choices=("load",), help="the only action there is")
         parser.add_argument("file", metavar="FILE", help="the archive, as of `docker save` or `skopeo copy`")
         _add_folder(parser)
 

@@ -36,7 +36,7 @@ async def run(context: Context, args: argparse.Namespace) -> int:
         raise failures.Refused("you must specify at least one command for the container, after --")
     if len(args.targets) != 1:
         raise failures.Refused("pod or type/name must be specified")
-    pod = await logs.pod_of(context, args.targets)
+    pod = await logs.pod_of(context, args.targets, tell=False)
     if pods.is_terminal(pod):
         raise failures.Refused(
             f"cannot exec into a container in a completed pod; current phase is {pods.phase_of(pod)}"

@@ -93,16 +93,23 @@ def containers(context: Context, args: argparse.Namespace, pod: Object) -> list[
         return every
     if args.container:
         if args.container not in every:
-            raise failures.Refused(f"container {args.container} is not valid for pod {objects.name_of(pod)}")
+            raise failures.Refused(
+                f"container {args.container} is not valid for pod {objects.name_of(pod)} out of: {_listed(spec)}"
+            )
         return [args.container]
     chosen = objects.annotations_of(pod).get(DEFAULT_CONTAINER)
     if chosen in every:
         return [str(chosen)]
     if len(every) > 1:
-        others = [f"{name} (init)" for name in _names(spec, "initContainers")]
-        others += [f"{name} (ephem)" for name in _names(spec, "ephemeralContainers")]
-        context.warn(f'Defaulted container "{main[0]}" out of: {", ".join(main + others)}')
+        context.warn(f'Defaulted container "{main[0]}" out of: {_listed(spec)}')
     return main[:1]
+
+
+def _listed(spec: Object) -> str:
+    """All containers, for messages."""
+    others = [f"{name} (init)" for name in _names(spec, "initContainers")]
+    others += [f"{name} (ephem)" for name in _names(spec, "ephemeralContainers")]
+    return ", ".join(_names(spec, "containers") + others)
 
 
 def _names(spec: Object, field: str) -> list[str]:
@@ -127,8 +134,8 @@ async def _pods(context: Context, args: argparse.Namespace) -> list[Object]:
     return [await pod_of(context, words)]
 
 
-async def pod_of(context: Context, words: list[str]) -> Object:
-    """The pod that is named, or the first ready one of the workload that is. Raises Refused."""
+async def pod_of(context: Context, words: list[str], *, tell: bool = True) -> Object:
+    """The pod that is named, or the first ready one of the workload that is (`tell` which). Raises Refused."""
     if len(words) == 1 and "/" not in words[0]:
         return await context.client.get(PODS, words[0], context.namespace)
     resource, name = await targets.one(await context.mapper(), words, verb="logs")
@@ -147,7 +154,7 @@ async def pod_of(context: Context, words: list[str]) -> Object:
     if not pods:
         raise failures.Refused(f"timed out waiting for the condition: {resource.noun}/{name} has no pods")
     pods.sort(key=lambda pod: (not objects.is_condition_true(pod, "Ready"), objects.name_of(pod)))
-    if len(pods) > 1:
+    if tell and len(pods) > 1:
         context.warn(f"Found {len(pods)} pods, using pod/{objects.name_of(pods[0])}")
     return dict(pods[0])
 

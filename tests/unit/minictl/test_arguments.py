@@ -131,3 +131,11 @@ def test_get_imports_nothing_slow() -> None:
     slow = {"aiohttp", "anyio", "apimachinery.codec", "apimachinery.schemas", "httpcore", "prometheus_client", "rich"}
     slow |= {"click", "pygments", "websockets", "uvloop", "minictl.manifests", "minictl.jsonpath"}
     assert slow & set(listed) == set()
+
+
+def test_a_value_that_is_no_number_is_refused_in_kubectls_words() -> None:
+    command = commands.find("scale")
+    assert command is not None
+    target = arguments.load(command)
+    with pytest.raises(arguments.UsageError, match=r'^invalid argument "a" for "--replicas" flag: '):
+        arguments.parse(arguments.parser_of(command, target), target, ["deploy/web", "--replicas", "a"], [])

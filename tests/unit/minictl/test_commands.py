@@ -159,7 +159,7 @@ def test_an_annotation_names_the_default_container() -> None:
 
 
 def test_a_container_that_is_not_there_is_refused() -> None:
-    with pytest.raises(Refused, match="container nope is not valid for pod a"):
+    with pytest.raises(Refused, match="container nope is not valid for pod a out of: "):
         logs.containers(Said().context, log_flags(container="nope"), POD)
 
 
