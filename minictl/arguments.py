@@ -106,7 +106,19 @@ def parser_of(command: commands.Command, target: Any) -> argparse.ArgumentParser
     )
     target.add_arguments(parser)
     add_global_flags(parser)
+    if getattr(target, "IS_LOCAL", False):
+        _hide_global_flags(parser)
     return parser
+
+
+def _hide_global_flags(parser: argparse.ArgumentParser) -> None:
+    """Out of the help of a command that asks no API server; they are still taken, as kubectl's commands take them."""
+    shared = argparse.ArgumentParser(add_help=False)
+    add_global_flags(shared)
+    flags = {flag for action in shared._actions for flag in action.option_strings}
+    for action in parser._actions:
+        if flags & set(action.option_strings):
+            action.help = argparse.SUPPRESS
 
 
 def parse(parser: argparse.ArgumentParser, target: Any, words: list[str], tail: list[str]) -> argparse.Namespace:

@@ -49,6 +49,7 @@ class Up:
     Returns when every node is Ready; the cluster stays in the background. Run again, it completes what is missing.
     """
 
+    IS_LOCAL = True
     EXAMPLES = """\
   minictl up                                   # two nodes, kubeconfig in .cluster/kubeconfig
   minictl up --nodes 3 --port 6443
@@ -119,6 +120,7 @@ class Down:
     Works in whatever state the cluster is, and may be run again.
     """
 
+    IS_LOCAL = True
     EXAMPLES = """\
   minictl down
   minictl down --dir /tmp/other"""
@@ -148,6 +150,7 @@ class Down:
 class Status:
     """Show every process of the local cluster: pid, address, health and log. Exit code 0 when all are healthy."""
 
+    IS_LOCAL = True
     EXAMPLES = """\
   minictl status
   minictl status -o json"""
@@ -208,6 +211,7 @@ def as_table(found: status_module.Status) -> str:
 class Image:
     """Load an image archive (OCI or Docker) into every node, so that pods can use it without a registry."""
 
+    IS_LOCAL = True
     EXAMPLES = """\
   minictl image load my-app.tar"""
 

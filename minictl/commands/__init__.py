@@ -8,7 +8,8 @@ A command is an object (a module, usually: one file a command) with
 
 and a row of `COMMANDS`: name, target (`package.module`, or `package.module:attribute` where several commands share a
 module), and the one-line summary of `minictl --help`. A target with `TAKES_COMMAND = True` finds what follows `--` in
-`args.command_line`; for the others those words are further positional arguments.
+`args.command_line`; for the others those words are further positional arguments. One with `IS_LOCAL = True` asks no
+API server: its help leaves the global flags out.
 
 To add a command: write its file, add its row, write its part of `docs/minictl.md` with
 `python -m minictl.reference docs/minictl.md` (from its docstring, flags and EXAMPLES; a test compares).

@@ -139,3 +139,10 @@ def test_a_value_that_is_no_number_is_refused_in_kubectls_words() -> None:
     target = arguments.load(command)
     with pytest.raises(arguments.UsageError, match=r'^invalid argument "a" for "--replicas" flag: '):
         arguments.parse(arguments.parser_of(command, target), target, ["deploy/web", "--replicas", "a"], [])
+
+
+@pytest.mark.parametrize(("name", "shown"), [("up", False), ("down", False), ("get", True)])
+def test_the_help_of_a_local_command_has_no_flags_of_the_api(name: str, shown: bool) -> None:
+    command = commands.find(name)
+    assert command is not None
+    assert ("--token" in arguments.parser_of(command, arguments.load(command)).format_help()) is shown
