@@ -15,6 +15,8 @@ FORMATS = "json, yaml, name, wide, jsonpath=TEMPLATE"
 
 def check(form: str | None, allowed: Sequence[str]) -> None:
     """Refuse an output format before any request (K1)."""
+    if form and form.startswith(("go-template", "template")):
+        raise Refused("minictl has no Go templates: -o jsonpath=TEMPLATE takes fields out of objects")
     if form and form.partition("=")[0] not in allowed:
         shown = ",".join(allowed)
         raise Refused(

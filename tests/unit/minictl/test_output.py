@@ -191,3 +191,8 @@ def test_several_causes_have_a_line_each() -> None:
 def test_a_bug_is_nobodys_text() -> None:
     assert failures.text_of(KeyError("x")) is None
     assert failures.text_of(ExceptionGroup("tasks", [Refused("a"), KeyError("x")])) is None
+
+
+def test_go_templates_are_refused_with_what_to_use_instead() -> None:
+    with pytest.raises(Refused, match="no Go templates: -o jsonpath"):
+        output.check("go-template={{.metadata.name}}", ("json", "jsonpath"))
