@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from controllers.context import Context, Runnable
 from controllers.deployment.controller import DeploymentController
+from controllers.disruption.controller import DisruptionController
 from controllers.endpoints.controllers import EndpointsController, EndpointSliceController
 from controllers.garbagecollector.controller import GarbageCollector
 from controllers.job.controller import JobController
@@ -45,4 +46,5 @@ CONTROLLERS: tuple[Entry, ...] = (
     Entry("serviceaccount-controller", "serviceaccount", ServiceAccountController),
     Entry("root-ca-certificate-publisher-controller", "root-ca-cert-publisher", RootCAPublisher),
     Entry("pod-garbage-collector-controller", "podgc", PodGarbageCollector),
+    Entry("disruption-controller", "disruption", DisruptionController),
 )

@@ -1,0 +1,1 @@
+"""The disruption controller: what PodDisruptionBudgets still allow (step C5)."""
