@@ -1,8 +1,8 @@
 """Content negotiation: which form a response takes, and which forms a body may have (A7).
 
 The answer to an `Accept` header depends on nothing else, so it is worked out once a distinct header and kept.
-Bodies may be JSON, YAML or protobuf; responses are JSON or YAML: clients that prefer protobuf name JSON as their second
-choice, as client-go does.
+Bodies may be JSON, YAML or protobuf, and so may responses, the last only where the kind has a message: not custom
+resources, and never a Table, as upstream.
 """
 
 from __future__ import annotations
@@ -34,21 +34,30 @@ AS_JSON = Representation()
 
 
 @lru_cache(maxsize=512)
-def accept(header: str) -> Representation:
-    """The best form that the client takes. Raises NotAcceptable when it takes none of ours."""
+def accept(header: str, binary: bool = False) -> Representation:
+    """The best form that the client takes; protobuf only with `binary`. Raises NotAcceptable when it takes none."""
     if not header:
         return AS_JSON
     for media_type, parameters in _by_preference(header):
-        served = _SERVED.get(media_type)
-        if served is None:
-            continue
+        served = PROTOBUF if binary and media_type == PROTOBUF else _SERVED.get(media_type)
         transform = parameters.get("as", "")
+        if served is None or (served == PROTOBUF and transform == "Table"):
+            continue
         if not transform:
             return Representation(served, stream=parameters.get("stream") == "watch")
         version = parameters.get("v", "v1")
         if transform in _TRANSFORMS and parameters.get("g") == _META_GROUP and version in ("v1", "v1beta1"):
             return Representation(served, transform, version, parameters.get("stream") == "watch")
-    raise errors.NotAcceptable(f"only the following media types are accepted: {JSON}, {YAML}")
+    accepted = (JSON, YAML, PROTOBUF) if binary else (JSON, YAML)
+    raise errors.NotAcceptable(f"only the following media types are accepted: {', '.join(accepted)}")
+
+
+def prefers_protobuf(header: str) -> bool:
+    """Whether an error may go out in protobuf. What the client takes instead of it is not asked: that is JSON."""
+    try:
+        return accept(header, True).media_type == PROTOBUF
+    except errors.NotAcceptable:
+        return False
 
 
 def body_type(header: str) -> str:

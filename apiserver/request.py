@@ -65,6 +65,7 @@ class Request:
     records_trace: bool = False
     status: int = 0  # of the response, once it has begun
     routed: bool = False  # the resource table knows what is asked for
+    binary: bool = False  # what is asked for has a protobuf form
     warnings: list[str] = field(default_factory=list)
     audit_annotations: dict[str, str] = field(default_factory=dict)
 

@@ -10,7 +10,7 @@ import gzip
 
 import orjson
 
-from apimachinery import errors
+from apimachinery import errors, protobuf
 from apiserver import negotiation
 from apiserver.asgi import Send
 from apiserver.request import Request
@@ -30,8 +30,11 @@ TEXT = "text/plain; charset=utf-8"
 
 
 async def send_json(request: Request, send: Send, code: int, body: bytes, headers: Headers | None = None) -> None:
-    """Sends encoded JSON; as YAML, indented or compressed where the client asked for that."""
-    representation = negotiation.accept(request.header(b"accept"))
+    """Sends encoded JSON; as YAML or protobuf, indented or compressed where the client asked for that."""
+    representation = negotiation.accept(request.header(b"accept"), request.binary)
+    if representation.media_type == negotiation.PROTOBUF:
+        await send_bytes(request, send, code, await _as_protobuf(body), negotiation.PROTOBUF, headers)
+        return
     if representation.media_type == negotiation.YAML:
         await send_bytes(request, send, code, _as_yaml(body), negotiation.YAML, headers)
         return
@@ -84,12 +87,14 @@ async def _send_slices(send: Send, body: memoryview) -> None:
 
 
 async def send_error(request: Request, send: Send, error: errors.APIError) -> None:
-    """Sends an error as its Status, whatever form the client asked for: JSON is what every client reads."""
+    """Sends an error as its Status: in protobuf to who asked for it, else in JSON, which every client reads."""
     headers: Headers = [(b"x-content-type-options", b"nosniff")]
     if error.retry_after_seconds is not None:
         headers.append((b"retry-after", b"%d" % error.retry_after_seconds))
-    body = orjson.dumps(error.to_status())
-    await send_bytes(request, send, error.status_code, body, negotiation.JSON, headers)
+    body, media_type = orjson.dumps(error.to_status()), negotiation.JSON
+    if request.binary and negotiation.prefers_protobuf(request.header(b"accept")):
+        body, media_type = await _as_protobuf(body), negotiation.PROTOBUF
+    await send_bytes(request, send, error.status_code, body, media_type, headers)
 
 
 async def begin_stream(request: Request, send: Send, code: int, content_type: str) -> None:
@@ -114,6 +119,15 @@ def warning_headers(warnings: list[str]) -> Headers:
         escaped = printable.replace("\\", "\\\\").replace('"', '\\"')
         headers.append((b"warning", f'299 - "{escaped}"'.encode()))
     return headers
+
+
+async def _as_protobuf(body: bytes) -> bytes:
+    """Big lists are written off the loop, so that other requests go on meanwhile."""
+
+    def write() -> bytes:
+        return protobuf.encode(orjson.loads(body))
+
+    return write() if len(body) < GZIP_FROM_BYTES else await asyncio.to_thread(write)
 
 
 def _as_yaml(body: bytes) -> bytes:

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from apimachinery.objects import Object
+from apiserver import negotiation
 from apiserver.negotiation import Representation
 from apiserver.registry.options import ListResult
 from apiserver.scheme import table_view
@@ -37,9 +38,19 @@ class Renderer:
         return not self._form.transform
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def is_binary(self) -> bool:
+        """Whether the client takes protobuf; what is written here is JSON all the same."""
+        return self._form.media_type == negotiation.PROTOBUF
+
+    @property
+    def stream_type(self) -> str:
+        """The media type of a watch."""
+        return f"{negotiation.PROTOBUF};stream=watch" if self.is_binary else negotiation.JSON
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
         """Equal keys write equal bytes for an event of one collection."""
-        return (self._form.transform, self._form.version, self._include)
+        return (self._form.media_type, self._form.transform, self._form.version, self._include)
 
     def object(self, stored: Stored) -> bytes:
         if self.is_plain:

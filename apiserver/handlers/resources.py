@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from functools import lru_cache
 
-from apimachinery import errors, names
+from apimachinery import errors, names, protobuf
 from apimachinery.objects import Object
 from apiserver import negotiation, responses
 from apiserver import request as requests
@@ -104,6 +105,7 @@ class Resources:
             raise not_found()
         check_path(row, info)
         request.routed = True
+        request.binary = _has_message(row, info.subresource)
         namespace = info.namespace if row.namespaced else ""
         call = Call(request.user, row, info.verb, namespace, info.name, info.subresource, warnings=request.warnings)
         call.audit_annotations = request.audit_annotations
@@ -173,11 +175,19 @@ class Resources:
         return self._registry.decode(call, body, yaml=is_yaml, expected=expected)
 
     def _renderer(self, request: Request, call: Call) -> Renderer:
-        form = negotiation.accept(request.header(b"accept"))
+        form = negotiation.accept(request.header(b"accept"), request.binary)
         return Renderer(call.resource, form, request.option("includeObject") if request.query else "", self._now)
 
     async def _send(self, request: Request, send: Send, code: int, body: bytes) -> None:
         await responses.send_json(request, send, code, body)
+
+
+@lru_cache(maxsize=1024)
+def _has_message(row: Resource, subresource: str) -> bool:
+    """Whether the answer has a protobuf form."""
+    sub = row.subresource(subresource) if subresource else None
+    kind = sub.kind if sub is not None and sub.kind is not None else row.gvk
+    return bool(protobuf.message_of(kind.api_version, kind.kind))
 
 
 def check_path(row: Resource, info: RequestInfo) -> None:

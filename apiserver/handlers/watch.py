@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from apimachinery import errors
+from apimachinery import errors, protobuf
 from apiserver import responses
 from apiserver.asgi import Send
 from apiserver.handlers.rendering import Renderer
@@ -51,13 +51,15 @@ class Framer:
         chunk = self._chunks.get(key)
         if chunk is None:
             body = renderer.event_object(event.stored, with_columns=first)
-            chunk = self._chunks[key] = chunk_of(event.type, body)
+            chunk = self._chunks[key] = chunk_of(event.type, body, binary=renderer.is_binary)
         return chunk
 
 
-def chunk_of(kind: str, body: bytes) -> bytes:
-    """One event as a line in a chunk of its own."""
-    line = b'{"type":"%b","object":%b}\n' % (kind.encode(), body)
+def chunk_of(kind: str, body: bytes, *, binary: bool = False) -> bytes:
+    """One event, of an object in JSON, as a line or as a protobuf message in a chunk of its own."""
+    line = (
+        protobuf.event(kind, orjson.loads(body)) if binary else b'{"type":"%b","object":%b}\n' % (kind.encode(), body)
+    )
     return b"%x\r\n%b\r\n" % (len(line), line)
 
 
@@ -97,7 +99,8 @@ class Stream:
     def fail(self, error: errors.APIError | None) -> None:
         """Ends the stream, with an ERROR event if there is something to say."""
         if error is not None:
-            self.write(chunk_of("ERROR", orjson.dumps(error.to_status())))
+            status = orjson.dumps(error.to_status())
+            self.write(chunk_of("ERROR", status, binary=self._renderer.is_binary))
         self.end()
 
     def end(self) -> None:
@@ -144,7 +147,7 @@ class Watches:
         if request.connection is None:
             raise errors.InternalError("Internal error occurred: a watch needs a connection of its own")
         if request.method == "HEAD":  # events would be a body
-            await responses.begin_stream(request, send, 200, "application/json")
+            await responses.begin_stream(request, send, 200, renderer.stream_type)
             await send(_END)
             return
         stream = Stream(request.connection, self._framer, renderer)
@@ -152,13 +155,13 @@ class Watches:
             subscription = await self._registry.watch(call, options, stream.deliver, on_close=stream.fail)
         except errors.Gone as error:
             # As upstream: the stream begins, and its only event says why it ends
-            await responses.begin_stream(request, send, 200, "application/json")
+            await responses.begin_stream(request, send, 200, renderer.stream_type)
             stream.fail(error)
             await stream.run(0.0)
             await send(_END)
             return
         try:
-            await responses.begin_stream(request, send, 200, "application/json")
+            await responses.begin_stream(request, send, 200, renderer.stream_type)
             await stream.run(self._seconds(options))
         finally:
             subscription.close()

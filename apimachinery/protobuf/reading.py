@@ -1,10 +1,7 @@
-"""Kubernetes' protobuf form, read into the same JSON objects as the other forms (step A7).
+"""Protobuf bodies, read into the same JSON objects as the other forms (step A7).
 
-kubectl's typed commands and upstream's components send their bodies in it, whatever else they accept in return. Only
-reading is needed: every client that prefers protobuf takes JSON as its second choice.
 Guarantees: what comes out is what the client's JSON would have held: fields that are empty are left out where JSON
 leaves them out; unknown fields are skipped, as protobuf says. Malformed bytes raise CodecError, and nesting is bounded.
-Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
 """
 
 from __future__ import annotations
@@ -13,37 +10,24 @@ import base64
 import struct
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
-from importlib import resources
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
 from apimachinery import clock
 from apimachinery.codec import MAX_DEPTH, CodecError
+from apimachinery.protobuf import layout
+from apimachinery.protobuf.layout import Field
 
-MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
-_MAGIC = b"k8s\x00"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 Value = int | bytes
 
 
-class Field(NamedTuple):
-    """One line of a message. `shape` is "" for one value, "[]", "{}" or "&" (a message that wraps a list)."""
-
-    name: str
-    omit_empty: bool
-    inline: bool
-    shape: str
-    kind: str  # s, b, t, i, d, a message's name, or ! and a special's
-    inner: str  # the shape of a map's values
-
-
 def decode(data: bytes) -> dict[str, Any]:
     """The object in a body. Raises CodecError."""
-    if data[:4] != _MAGIC:
+    if data[:4] != layout.MAGIC:
         raise CodecError("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
     try:
         envelope = dict(_fields(data[4:]))
@@ -56,18 +40,16 @@ def decode(data: bytes) -> dict[str, Any]:
 
 
 def _message_name(api_version: str, kind: str) -> str:
-    group, slash, version = api_version.partition("/")
-    group, version = (group.partition(".")[0], version) if slash else ("core", api_version)
-    for name in (f"{group}.{version}.{kind}", f"meta.v1.{kind}"):  # options are sent in the group of their resource
-        if name in _table():
-            return name
-    raise CodecError(f'no kind "{kind}" is registered for version "{api_version}"')
+    name = layout.message_of(api_version, kind)
+    if not name:
+        raise CodecError(f'no kind "{kind}" is registered for version "{api_version}"')
+    return name
 
 
 def _message(name: str, data: bytes, depth: int) -> dict[str, Any]:
     if depth > MAX_DEPTH:
         raise CodecError(f"exceeded max depth {MAX_DEPTH}")
-    fields = _layout(name)
+    fields = layout.of(name)
     result: dict[str, Any] = {}
     for number, value in _fields(data):
         field = fields.get(number)
@@ -215,35 +197,3 @@ def _integer(value: Value) -> int:
         raise CodecError("proto: wrong wireType for an integer field")
     value &= (1 << 64) - 1
     return value - (1 << 64) if value >> 63 else value
-
-
-# --- the table
-
-
-@lru_cache(maxsize=1)
-def _table() -> dict[str, str]:
-    """Message → its line; read when the first protobuf body comes."""
-    text = resources.files("apimachinery.wire").joinpath("v1.37.txt").read_text()
-    lines = (line.partition(" ") for line in text.splitlines() if not line.startswith("#"))
-    return {name: fields for name, _, fields in lines}
-
-
-@lru_cache(maxsize=1024)
-def _layout(name: str) -> dict[int, Field]:
-    layout: dict[int, Field] = {}
-    for part in _table()[name].split():
-        number, field, kind = part.split(":", 2)
-        kind = kind.removeprefix("*")
-        shape = next((mark for mark in ("[]", "{}", "&") if kind.startswith(mark)), "")
-        kind = kind.removeprefix(shape).removeprefix("*")
-        inner = "&" if kind.startswith("&") else ""
-        optional = "*" in part.split(":", 2)[2][:1]
-        layout[int(number)] = Field(
-            field.rstrip("?"),
-            field.endswith("?") and not optional,
-            field == "^",
-            shape,
-            kind.removeprefix("&").removeprefix("@"),
-            inner,
-        )
-    return layout
