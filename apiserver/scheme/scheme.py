@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from apimachinery import schemas
 from apimachinery.gvr import GVK
@@ -24,6 +25,7 @@ class Scheme:
         self.generation = 0
         self._rows: dict[tuple[str, str, str], Resource] = {}
         self._kinds: dict[GVK, Resource] = {}
+        self._published: dict[GVK, dict[str, Any]] = {}
         for row in rows:
             self.add(row)
 
@@ -48,17 +50,27 @@ class Scheme:
             found.setdefault(row.group, {}).setdefault(row.version, []).append(row)
         return found
 
-    def add(self, row: Resource, node: Node | None = None) -> None:
-        """Serves one more collection, or serves it differently; `node` is a custom resource's type."""
+    def published(self, gvk: GVK) -> dict[str, Any] | None:
+        """The OpenAPI schema of a custom resource, as its definition gives it; None for a built-in kind."""
+        return self._published.get(gvk)
+
+    def add(self, row: Resource, node: Node | None = None, published: dict[str, Any] | None = None) -> None:
+        """Serves one more collection, or serves it differently.
+
+        `node` is a custom resource's type, `published` the schema that OpenAPI shows of it.
+        """
         self._rows[row.gvr] = row
         self._kinds[row.gvk] = row
         if node is not None:
             self.schemas.add(row.gvk, node)
+        if published is not None:
+            self._published[row.gvk] = published
         self.generation += 1
 
     def remove(self, row: Resource) -> None:
         self._rows.pop(row.gvr, None)
         self._kinds.pop(row.gvk, None)
+        self._published.pop(row.gvk, None)
         self.schemas.remove(row.gvk)
         self.generation += 1
 
