@@ -24,7 +24,8 @@ _SLICE_BYTES = 256 * 1024
 
 _CONTENT_TYPE = b"content-type"
 _CONTENT_LENGTH = b"content-length"
-_NO_STORE = (b"cache-control", b"no-cache, private")
+_CACHE_CONTROL = b"cache-control"
+_NO_STORE = (_CACHE_CONTROL, b"no-cache, private")
 _JSON = (_CONTENT_TYPE, b"application/json")
 TEXT = "text/plain; charset=utf-8"
 
@@ -65,7 +66,9 @@ async def send_raw(
     request: Request, send: Send, code: int, body: bytes, content_type: str, headers: Headers | None = None
 ) -> None:
     """Sends a body as it is, with its length."""
-    head: Headers = [(b"audit-id", request.id.encode()), _NO_STORE]
+    head: Headers = [(b"audit-id", request.id.encode())]
+    if not headers or not any(name == _CACHE_CONTROL for name, _ in headers):
+        head.append(_NO_STORE)
     head.append(_JSON if content_type == negotiation.JSON else (_CONTENT_TYPE, content_type.encode()))
     if request.warnings:
         head += warning_headers(request.warnings)
@@ -84,6 +87,12 @@ async def _send_slices(send: Send, body: memoryview) -> None:
     for start in range(0, len(body), _SLICE_BYTES):
         end = start + _SLICE_BYTES
         await send({"type": "http.response.body", "body": body[start:end], "more_body": end < len(body)})
+
+
+async def send_not_modified(send: Send, headers: Headers) -> None:
+    """304: what the client has is what there is."""
+    await send({"type": "http.response.start", "status": 304, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
 
 
 async def send_error(request: Request, send: Send, error: errors.APIError) -> None:

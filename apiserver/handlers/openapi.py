@@ -1,7 +1,8 @@
 """`/openapi/v2` and `/openapi/v3` (A2): made when first asked for, kept compressed, with ETags.
 
-A version 3 client first reads the index, whose addresses carry hashes, then only the documents that it needs.
-Protobuf, which old clients ask for at `/openapi/v2`, is not served (406).
+A version 3 client first reads the index, whose addresses carry hashes, then only the documents that it needs: an
+address with the right hash may be cached for ever, one with a wrong hash is sent on to the right one. Version 2 is one
+document, in JSON or, for old kubectls, in protobuf.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
+from collections.abc import Callable
 
 import orjson
 
@@ -17,85 +19,127 @@ from apiserver import responses
 from apiserver.asgi import Send
 from apiserver.handlers import discovery
 from apiserver.handlers.version import KUBERNETES
-from apiserver.openapi import documents
+from apiserver.openapi import binary, documents, places
+from apiserver.openapi.definitions import Definitions
+from apiserver.openapi.places import Place
 from apiserver.request import Request
-from apiserver.scheme.resources import Resource
 from apiserver.scheme.scheme import Scheme
 
 _INDEX = "/openapi/v3"
 _VERSION = f"v{KUBERNETES}"
 _JSON = "application/json"
+_V2 = {_JSON: _JSON, binary.ASKED_TYPE: binary.MEDIA_TYPE, binary.MEDIA_TYPE: binary.MEDIA_TYPE}
+_FOR_EVER = [(b"cache-control", b"public, immutable"), (b"expires", b"Thu, 31 Dec 2099 23:59:59 GMT")]
 
 
 class OpenAPI:
     def __init__(self, scheme: Scheme) -> None:
         self._scheme = scheme
         self._generation = -1
-        self._compressed: dict[str, bytes] = {}
+        self._places: dict[str, Place] = {}
+        self._hashes: dict[str, str] = {}
+        self._compressed: dict[tuple[str, str], bytes] = {}  # by hash and media type
         self._making = asyncio.Lock()
 
     async def handle(self, request: Request, send: Send) -> None:
+        self._refresh()
         path = request.info.path.rstrip("/")
         if path == "/openapi/v2":
-            _require_json(request)
-            rows = self._scheme.rows()
-            await self._send(request, send, "v2", lambda: documents.v2(rows, self._scheme.schemas, _VERSION))
+            media_type = _accepted(request.header(b"accept"))
+            await self._send(request, send, self._hashes["v2"], media_type, self._whole)
         elif path == _INDEX:
-            await responses.send_json(request, send, 200, orjson.dumps(self._index()))
+            await self._send_index(request, send)
         else:
             await self._document(request, send, path.removeprefix(f"{_INDEX}/"))
 
-    async def _document(self, request: Request, send: Send, place: str) -> None:
-        rows = self._places().get(place)
-        if rows is None:
-            raise discovery.not_found()
-        await self._send(request, send, place, lambda: documents.v3(rows, self._scheme.schemas, _VERSION))
-
-    async def _send(self, request: Request, send: Send, key: str, build: documents.Build) -> None:
-        etag = f'"{self._hash(key)}"'.encode()
-        headers = [(b"etag", etag), (b"vary", b"Accept")]
-        if request.headers.get(b"if-none-match") == etag:
-            await send({"type": "http.response.start", "status": 304, "headers": headers})
-            await send({"type": "http.response.body", "body": b""})
+    def _refresh(self) -> None:
+        """Forgets what the table's changes made untrue; what they did not touch stays."""
+        if self._generation == self._scheme.generation:
             return
-        body = await self._made(key, build)
+        self._generation = self._scheme.generation
+        self._places = places.of(self._scheme)
+        self._hashes = {
+            name: places.fingerprint(name, place, self._scheme, _VERSION) for name, place in self._places.items()
+        }
+        self._hashes["v2"] = hashlib.sha512("".join(self._hashes.values()).encode()).hexdigest().upper()
+        current = set(self._hashes.values())
+        self._compressed = {key: body for key, body in self._compressed.items() if key[0] in current}
+
+    async def _send_index(self, request: Request, send: Send) -> None:
+        paths = {name: {"serverRelativeURL": f"{_INDEX}/{name}?hash={self._hashes[name]}"} for name in self._places}
+        body = orjson.dumps({"paths": paths})
+        etag = f'"{self._hashes["v2"]}"'.encode()
+        if request.headers.get(b"if-none-match") == etag:
+            await responses.send_not_modified(send, [(b"etag", etag)])
+            return
+        await responses.send_json(request, send, 200, body, [(b"etag", etag)])
+
+    async def _document(self, request: Request, send: Send, name: str) -> None:
+        place = self._places.get(name)
+        if place is None:
+            raise discovery.not_found()
+        right, asked = self._hashes[name], request.option("hash")
+        if asked and asked != right:
+            location = f"{_INDEX}/{name}?hash={right}".encode()
+            await responses.send_raw(request, send, 301, b"", _JSON, [(b"location", location)])
+            return
+        known = Definitions(place.rows, self._scheme.schemas, self._scheme.published)
+        headers = _FOR_EVER if asked else []
+
+        def build() -> bytes:
+            return orjson.dumps(documents.v3(place.rows, place.extra, known, _VERSION))
+
+        await self._send(request, send, right, _JSON, build, headers)
+
+    def _whole(self) -> bytes:
+        """Version 2 in JSON."""
+        rows = self._scheme.rows()
+        known = Definitions(rows, self._scheme.schemas, self._scheme.published)
+        extra = [operation for place in self._places.values() for operation in place.extra]
+        return orjson.dumps(documents.v2(rows, extra, known, _VERSION))
+
+    async def _send(
+        self,
+        request: Request,
+        send: Send,
+        content_hash: str,
+        media_type: str,
+        build: Callable[[], bytes],
+        more: responses.Headers | None = None,
+    ) -> None:
+        etag = f'"{content_hash}"'.encode()
+        headers = [(b"etag", etag), (b"vary", b"Accept"), *(more or ())]
+        if request.headers.get(b"if-none-match") == etag:
+            await responses.send_not_modified(send, headers)
+            return
+        body = await self._made((content_hash, media_type), build)
         if b"gzip" in request.headers.get(b"accept-encoding", b""):
             headers.append((b"content-encoding", b"gzip"))
-            await responses.send_raw(request, send, 200, body, _JSON, headers)
         else:
-            await responses.send_raw(request, send, 200, await asyncio.to_thread(gzip.decompress, body), _JSON, headers)
+            body = await asyncio.to_thread(gzip.decompress, body)
+        await responses.send_raw(request, send, 200, body, media_type, headers)
 
-    async def _made(self, key: str, build: documents.Build) -> bytes:
+    async def _made(self, key: tuple[str, str], build: Callable[[], bytes]) -> bytes:
         """The compressed document. Made off the loop, one at a time: a big one takes a third of a second."""
         async with self._making:
-            if self._generation != self._scheme.generation:
-                self._compressed.clear()
-                self._generation = self._scheme.generation
             if key not in self._compressed:
-                self._compressed[key] = await asyncio.to_thread(
-                    lambda: gzip.compress(orjson.dumps(build()), 6, mtime=0)
-                )
+                self._compressed[key] = await asyncio.to_thread(_compressed, build, key[1])
             return self._compressed[key]
 
-    def _index(self) -> dict[str, object]:
-        paths = {place: {"serverRelativeURL": f"{_INDEX}/{place}?hash={self._hash(place)}"} for place in self._places()}
-        return {"paths": paths}
 
-    def _places(self) -> dict[str, list[Resource]]:
-        """`api/v1`, `apis/apps/v1` … with their rows."""
-        return {
-            (f"apis/{group}/{version}" if group else f"api/{version}"): rows
-            for group, versions in self._scheme.groups().items()
-            for version, rows in versions.items()
-        }
-
-    def _hash(self, key: str) -> str:
-        """Names a document's content without making it: it depends on the release, the place and the table's state."""
-        text = f"{_VERSION} {key} {self._scheme.generation}"
-        return hashlib.sha256(text.encode()).hexdigest().upper()
+def _compressed(build: Callable[[], bytes], media_type: str) -> bytes:
+    body = build()
+    if media_type != _JSON:
+        body = binary.encode(orjson.loads(body))
+    return gzip.compress(body, 6, mtime=0)
 
 
-def _require_json(request: Request) -> None:
-    accepted = request.header(b"accept")
-    if accepted and "json" not in accepted and "*/*" not in accepted:
-        raise errors.NotAcceptable(f"only the following media types are accepted: {_JSON}")
+def _accepted(accept: str) -> str:
+    """The form of version 2 that the client takes. Raises NotAcceptable."""
+    for part in (accept or "*/*").split(","):
+        media_type = part.partition(";")[0].strip()
+        if media_type in ("*/*", "application/*"):
+            return _JSON
+        if media_type in _V2:
+            return _V2[media_type]
+    raise errors.NotAcceptable(f"only the following media types are accepted: {', '.join(_V2)}")

@@ -55,16 +55,6 @@ def test_openapi_v3_has_an_index_and_a_document_a_group_version(admin: httpx.Cli
     assert cached.status_code == 304
 
 
-def test_openapi_v2_is_json_only(admin: httpx.Client) -> None:
-    document = admin.get("/openapi/v2", headers={"accept": "application/json"}).json()
-    assert document["swagger"] == "2.0"
-    assert "io.k8s.api.apps.v1.Deployment" in document["definitions"]
-    identifiers = [operation["operationId"] for methods in document["paths"].values() for operation in methods.values()]
-    assert len(identifiers) == len(set(identifiers))
-    protobuf = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
-    assert admin.get("/openapi/v2", headers={"accept": protobuf}).status_code == 406
-
-
 def test_a_table_has_the_columns_that_kubectl_prints(admin: httpx.Client, namespace: str) -> None:
     path = f"/api/v1/namespaces/{namespace}/configmaps"
     admin.post(path, json={"metadata": {"name": "a"}, "data": {"x": "1"}})

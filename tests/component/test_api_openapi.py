@@ -1,0 +1,117 @@
+"""OpenAPI: both versions, in JSON and protobuf, as real kubectls of two ages read them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from tests import harness, kubectls
+
+BINARY = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+
+
+@pytest.fixture(scope="session")
+def old(server: harness.Server, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """kubectl 1.20: a function from its arguments to what it printed."""
+    try:
+        program = kubectls.old()
+    except kubectls.Unavailable as error:
+        pytest.skip(f"no kubectl 1.20 here: {error}")
+    home = tmp_path_factory.mktemp("home")
+
+    def run(*arguments: str, stdin: str = "", fails: bool = False) -> str:
+        done = subprocess.run(
+            [str(program), "--kubeconfig", str(server.pki.kubeconfig("admin")), *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+            env={"HOME": str(home)},
+        )
+        assert (done.returncode != 0) == fails, done.stderr
+        return done.stderr if fails else done.stdout
+
+    return run
+
+
+def test_version_3_has_an_index_whose_addresses_may_be_kept(admin: httpx.Client) -> None:
+    index = admin.get("/openapi/v3")
+    paths = index.json()["paths"]
+    assert {"api", "api/v1", "apis", "apis/apps", "apis/apps/v1", "version"} <= set(paths)
+    assert admin.get("/openapi/v3", headers={"if-none-match": index.headers["etag"]}).status_code == 304
+    address = paths["apis/apps/v1"]["serverRelativeURL"]
+    document = admin.get(address)
+    assert document.status_code == 200
+    assert document.headers.get_list("cache-control") == ["public, immutable"]
+    stale = admin.get("/openapi/v3/apis/apps/v1?hash=0")
+    assert (stale.status_code, stale.headers["location"]) == (301, address)
+    plain = admin.get("/openapi/v3/apis/apps/v1")
+    assert (plain.status_code, plain.headers["cache-control"]) == (200, "no-cache, private")
+    assert admin.get(address, headers={"if-none-match": document.headers["etag"]}).status_code == 304
+
+
+def test_every_reference_of_every_document_leads_somewhere(admin: httpx.Client) -> None:
+    for place, entry in admin.get("/openapi/v3").json()["paths"].items():
+        document = admin.get(entry["serverRelativeURL"]).json()
+        known = document["components"]["schemas"]
+        for reference in set(json.dumps(document).split('"$ref": "#/components/schemas/')[1:]):
+            assert reference.partition('"')[0] in known, place
+
+
+def test_version_2_is_one_document_in_which_names_are_unique(admin: httpx.Client) -> None:
+    document = admin.get("/openapi/v2", headers={"accept": "application/json"}).json()
+    assert document["swagger"] == "2.0"
+    identifiers = [operation["operationId"] for methods in document["paths"].values() for operation in methods.values()]
+    assert len(identifiers) == len(set(identifiers))
+    assert "readCoreV1NamespacedPodLog" in identifiers
+    assert "connectCoreV1PostNamespacedPodExec" in identifiers
+    for reference in set(json.dumps(document).split('"$ref": "#/definitions/')[1:]):
+        assert reference.partition('"')[0] in document["definitions"]
+
+
+def test_version_2_is_also_had_in_protobuf_and_in_nothing_else(admin: httpx.Client) -> None:
+    binary = admin.get("/openapi/v2", headers={"accept": BINARY})
+    assert binary.headers["content-type"] == BINARY.replace("@", ".")  # no kubectl can parse what it asks for
+    assert binary.content.startswith(b"\x0a\x032.0")
+    assert admin.get("/openapi/v2", headers={"accept": "text/html"}).status_code == 406
+    again = admin.get("/openapi/v2", headers={"accept": BINARY, "if-none-match": binary.headers["etag"]})
+    assert again.status_code == 304
+
+
+def test_kubectl_1_20_explains_from_the_protobuf_form(old: Callable[..., str]) -> None:
+    explained = old("explain", "deployment.spec.replicas")
+    assert "VERSION:  apps/v1" in explained
+    assert "FIELD:    replicas <integer>" in explained
+    assert "Number of desired pods" in explained
+    recursive = old("explain", "pod.spec", "--recursive")
+    assert "livenessProbe\t<Object>" in recursive
+    assert "nodeSelector\t<map[string]string>" in recursive
+
+
+def test_kubectl_1_20_validates_before_it_sends(old: Callable[..., str], namespace: str) -> None:
+    bad = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: [{port: many}], colour: red}\n"
+    refused = old("-n", namespace, "create", "-f", "-", stdin=bad, fails=True)
+    assert 'unknown field "colour" in io.k8s.api.core.v1.ServiceSpec' in refused
+    assert 'invalid type for io.k8s.api.core.v1.ServicePort.port: got "string", expected "integer"' in refused
+
+
+def test_kubectl_1_20_creates_applies_and_lists(old: Callable[..., str], namespace: str) -> None:
+    manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: b}\n"
+    assert old("-n", namespace, "apply", "-f", "-", stdin=manifest) == "configmap/c created\n"
+    assert old("-n", namespace, "apply", "-f", "-", stdin=manifest) == "configmap/c unchanged\n"
+    applied = old("-n", namespace, "apply", "--server-side", "--force-conflicts", "-f", "-", stdin=manifest)
+    assert applied == "configmap/c serverside-applied\n"
+    assert old("-n", namespace, "get", "configmap", "-o", "name") == "configmap/c\n"
+    assert "deployments" in old("api-resources", "--api-group=apps", "-o", "name")
+    assert "apps/v1\n" in old("api-versions")
+
+
+def test_kubectl_1_37_finds_all_of_it_in_version_3(server: harness.Server) -> None:
+    assert "FIELD: replicas <integer>" in server.kubectl("explain", "deployment.spec.replicas")
+    assert "GROUP:      batch" in server.kubectl("explain", "cronjob.spec.jobTemplate", "--recursive")
+    assert "livenessProbe" in server.kubectl("explain", "pods", "--output=plaintext-openapiv2", "--recursive")
