@@ -1,156 +1,249 @@
 """Objects by the schema's list and map types: which fields a value has, what changed, merging, removing.
 
 The pure core of server-side apply: granular objects are walked field by field, lists of type map item by item (told
-apart by their keys), lists of type set value by value; whatever is atomic is one field.
+apart by their keys), lists of type set value by value; whatever is atomic is one field. What no schema describes is
+granular by its objects' fields, its lists being atomic.
+`changes` runs at every write, so it looks into nothing that is equal on both sides.
 Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from apimachinery import fieldset, schemas, strategic
+from apimachinery import fieldset, schemas
 from apimachinery.fieldset import HERE, MEMBER, FieldSet
-from apimachinery.schema import ANYTHING, List, Map, Node, Struct
+from apimachinery.schema import ANYTHING, Field, List, Map, Node, Struct
+
+_FREE = Map(ANYTHING)
+_FREE.value = _FREE  # what is not described: granular as deep as it goes
+_NO_FIELD = Field(_FREE)
+
+Identity = Callable[[Any], str]
 
 
 class Changes(NamedTuple):
-    """What differs between two values, as sets of fields."""
+    """What differs between two values: what was added or has another value, and what is gone."""
 
-    added: FieldSet
-    modified: FieldSet
+    changed: FieldSet
     removed: FieldSet
 
 
 def fields_of(value: Any, node: Node) -> FieldSet:
-    """The fields that `value` sets."""
-    children = _children(value, node)
-    if not children:
-        return MEMBER
+    """The fields that a configuration sets: its leaves, and the items of its lists. What holds fields is not owned."""
     result: FieldSet = {}
-    for step, (child, child_node) in children.items():
-        below = fields_of(child, child_node)
-        # an item of a list is owned as such, besides what is in it
-        result[step] = below if step.startswith("f:") else below | MEMBER
+    if type(value) is dict:
+        is_map = isinstance(node, Map)
+        for name in sorted(value):
+            child, child_node = value[name], _field_node(node, name)
+            if not _is_walked(child, child_node):
+                result["f:" + name] = MEMBER
+                continue
+            below = fields_of(child, child_node)
+            if is_map or child == {}:  # an entry of a free-form map is owned as such
+                result["f:" + name] = fieldset.with_member(below)
+            elif below:
+                result["f:" + name] = below
+    elif type(value) is list and isinstance(node, List):
+        identity = _identity(node)
+        for item in value:
+            below = fields_of(item, node.item) if _is_walked(item, node.item) else MEMBER
+            result[identity(item)] = fieldset.with_member(below)
+        return dict(sorted(result.items()))
     return result
 
 
+def everything(value: Any, node: Node) -> FieldSet:
+    """What stands at the step of a value that is new or gone: itself and all that is in it."""
+    if not value or not _is_walked(value, node):
+        return MEMBER
+    result: FieldSet = {HERE: MEMBER}
+    if type(value) is dict:
+        for name in sorted(value):
+            child = value[name]
+            kind = type(child)
+            if kind is dict or kind is list:
+                result["f:" + name] = everything(child, _field_node(node, name))
+            else:
+                result["f:" + name] = MEMBER
+        return result
+    assert isinstance(node, List)
+    identity, item_node = _identity(node), node.item
+    below = {identity(item): everything(item, item_node) for item in value}
+    return result | dict(sorted(below.items()))
+
+
 def changes(old: Any, new: Any, node: Node) -> Changes:
-    if old == new:
-        return Changes({}, {}, {})
-    before, after = _children(old, node), _children(new, node)
-    if before is None or after is None or (not before and not after):
-        return Changes({}, MEMBER, {})
-    added: FieldSet = {}
-    modified: FieldSet = {}
+    """What differs, the two values themselves being there in any case."""
+    if type(new) is dict:
+        return _object_changes(old, new, node)
+    assert isinstance(node, List)
+    identity = _identity(node)
+    before, after = {identity(item): item for item in old}, {identity(item): item for item in new}
+    changed: FieldSet = {}
     removed: FieldSet = {}
-    for step, (child, child_node) in after.items():
+    for step, item in after.items():
         if step not in before:
-            added[step] = fields_of(child, child_node) | ({} if step.startswith("f:") else MEMBER)
-            continue
-        below = changes(before[step][0], child, child_node)
-        for whole, part in ((added, below.added), (modified, below.modified), (removed, below.removed)):
-            if part:
-                whole[step] = part
-    for step, (child, child_node) in before.items():
+            changed[step] = everything(item, node.item)
+        elif before[step] != item:
+            _note(step, before[step], item, node.item, changed, removed)
+    for step, item in before.items():
         if step not in after:
-            removed[step] = fields_of(child, child_node) | MEMBER
-    return Changes(added, modified, removed)
+            removed[step] = everything(item, node.item)
+    return Changes(dict(sorted(changed.items())), dict(sorted(removed.items())))
+
+
+def _object_changes(old: dict[str, Any], new: dict[str, Any], node: Node) -> Changes:
+    changed: FieldSet = {}
+    removed: FieldSet = {}
+    fields = node.fields if type(node) is Struct else {}
+    for name in sorted(new):
+        value = new[name]
+        if name in old:
+            before = old[name]
+            if before != value:
+                _note("f:" + name, before, value, _field_node(node, name), changed, removed)
+        elif (field := fields.get(name)) is not None and field.inline and _is_walked(value, field.node):
+            _note("f:" + name, type(value)(), value, field.node, changed, removed)
+        else:
+            changed["f:" + name] = everything(value, _field_node(node, name))
+    for name in sorted(old):
+        if name not in new:
+            value = old[name]
+            if (field := fields.get(name)) is not None and field.inline and _is_walked(value, field.node):
+                _note("f:" + name, value, type(value)(), field.node, changed, removed)
+            else:
+                removed["f:" + name] = everything(value, _field_node(node, name))
+    return Changes(changed, removed)
+
+
+def _note(step: str, before: Any, after: Any, node: Node, changed: FieldSet, removed: FieldSet) -> None:
+    """Adds what differs below a step that both sides have."""
+    if type(before) is not type(after) or not _is_walked(after, node):
+        changed[step] = MEMBER
+        return
+    below = changes(before, after, node)
+    if below.changed:
+        changed[step] = below.changed
+    if below.removed:
+        removed[step] = below.removed
 
 
 def merged(live: Any, config: Any, node: Node) -> Any:
     """`live` with every field that `config` sets."""
-    if isinstance(config, dict) and isinstance(live, dict) and _is_granular(node):
-        result = dict(live)
-        for name, value in config.items():
-            result[name] = merged(live[name], value, _field_node(node, name)) if name in live else value
-        return result
-    if isinstance(config, list) and isinstance(live, list) and isinstance(node, List) and node.list_type != "atomic":
+    if not _is_walked(config, node) or type(live) is not type(config):
+        return config
+    if type(config) is list:
+        assert isinstance(node, List)
         return _merged_items(live, config, node)
-    return config
+    result = dict(live)
+    for name, value in config.items():
+        result[name] = merged(live[name], value, _field_node(node, name)) if name in live else value
+    return result
 
 
 def _merged_items(live: list[Any], config: list[Any], node: List) -> list[Any]:
-    """The items of both, in the order of the config; those of the live list alone keep their place among them."""
+    """The items of both. The config's keep its order; those of the live list alone keep their places among them."""
     identity = _identity(node)
-    before = {identity(item): item for item in live}
-    wanted = {
-        key: merged(before[key], item, node.item) if key in before else item
-        for key, item in ((identity(item), item) for item in config)
-    }
-    items = [*wanted.values(), *(item for key, item in before.items() if key not in wanted)]
-    return strategic.interleaved(items, list(wanted), list(before), identity)
+    before = [(identity(item), item) for item in live]
+    wanted = {identity(item): item for item in config}
+    known = dict(before)
+    queue = deque(wanted)
+    shared = deque(key for key in wanted if key in known)
+    result: list[Any] = []
+
+    def take() -> None:
+        key = queue.popleft()
+        result.append(merged(known[key], wanted[key], node.item) if key in known else wanted[key])
+        if shared and shared[0] == key:
+            shared.popleft()
+
+    for key, item in before:
+        if key not in wanted:
+            result.append(item)
+        while shared and shared[0] == key:  # all that the config has before it comes first
+            take()
+    while queue:
+        take()
+    return result
 
 
 def without(value: Any, fields: FieldSet, kept: FieldSet, node: Node) -> Any:
-    """`value` without the members of `fields`; a part in which `kept` has members stays, as far as it needs to."""
-    children = _children(value, node)
-    if not children:
-        return value
-    gone: set[str] = set()
-    replaced: dict[str, Any] = {}
-    for step, below in fields.items():
-        if step == HERE or step not in children:
-            continue
-        child, child_node = children[step]
-        if HERE in below and not kept.get(step):
-            gone.add(step)
-            continue
-        left = without(child, below, kept.get(step) or {}, child_node)
-        if left == {} and child != {}:
-            gone.add(step)
-        else:
-            replaced[step] = left
-    if isinstance(value, dict):
-        return {
-            name: replaced.get(fieldset.field(name), item)
-            for name, item in value.items()
-            if fieldset.field(name) not in gone
-        }
+    """`value` without the members of `fields`, but for those of `kept`.
+
+    A described field in which either set has members counts as one itself. What is removed goes with all that is in
+    it; what loses its last part goes too.
+    """
+    if type(value) is dict:
+        return _fields_without(value, fields, kept, node)
     assert isinstance(node, List)
     identity = _identity(node)
-    return [_with_keys(replaced.get(identity(item), item), item, node) for item in value if identity(item) not in gone]
+    left: list[Any] = []
+    for item in value:
+        step = identity(item)
+        below, owned = fields.get(step), kept.get(step)
+        if below is None:
+            left.append(item)
+        elif not fieldset.is_member(below) or fieldset.is_member(owned):
+            left.append(_with_keys(_part_without(item, below, owned, node.item), item, node))
+    return left
 
 
 def _with_keys(left: Any, item: Any, node: List) -> Any:
     """What tells an item apart stays as long as the item does."""
-    if not isinstance(item, dict):
+    if type(item) is not dict:
         return left
     return {key: item[key] for key in node.keys if key in item} | left
 
 
-def _children(value: Any, node: Node) -> dict[str, tuple[Any, Node]] | None:
-    """The parts of a value that are owned apart, by their steps; None when it is owned as a whole."""
-    if isinstance(value, dict):
-        if not _is_granular(node):
-            return None
-        return {fieldset.field(name): (item, _field_node(node, name)) for name, item in value.items()}
-    if isinstance(value, list) and isinstance(node, List) and node.list_type != "atomic":
-        identity = _identity(node)
-        return {identity(item): (item, node.item) for item in value}
-    return None
+def _fields_without(value: dict[str, Any], fields: FieldSet, kept: FieldSet, node: Node) -> dict[str, Any]:
+    described = node.fields if type(node) is Struct else {}
+    left: dict[str, Any] = {}
+    for name, child in value.items():
+        step = "f:" + name
+        below, owned = fields.get(step), kept.get(step)
+        if below is None:
+            left[name] = child
+            continue
+        is_gone, is_kept = fieldset.is_member(below), fieldset.is_member(owned)
+        if name in described:
+            is_gone, is_kept = True, owned is not None
+        if is_gone and not is_kept:
+            continue
+        part = _part_without(child, below, owned, _field_node(node, name))
+        if part or not child or type(child) not in (dict, list):
+            left[name] = part
+    return left
 
 
-def _is_granular(node: Node) -> bool:
-    return isinstance(node, Struct | Map) and not node.atomic
+def _part_without(child: Any, below: FieldSet, owned: FieldSet | None, node: Node) -> Any:
+    return without(child, below, owned or {}, node) if below and _is_walked(child, node) else child
+
+
+def _is_walked(value: Any, node: Node) -> bool:
+    """Whether the parts of a value are owned apart."""
+    kind = type(value)
+    if kind is dict:
+        return isinstance(node, Struct | Map) and not node.atomic
+    return kind is list and isinstance(node, List) and node.list_type != "atomic"
 
 
 def _field_node(node: Node, name: str) -> Node:
-    if isinstance(node, Map):
-        return node.value
-    assert isinstance(node, Struct)
-    field = node.fields.get(name)
-    if field is None:
-        return ANYTHING
-    return ANYTHING if field.atomic else field.node
+    if type(node) is Struct:
+        field = node.fields.get(name, _NO_FIELD)
+        return ANYTHING if field.atomic else field.node
+    return node.value if isinstance(node, Map) else _FREE
 
 
-def _identity(node: List) -> Callable[[Any], str]:
+def _identity(node: List) -> Identity:
     """How the items of a list are told apart."""
     if node.list_type == "set":
         return fieldset.item_by_value
     keys = node.keys
+    if len(keys) == 1 and schemas.list_key_default(keys[0]) is None:
+        return _by_one_key(keys[0])
 
     def by_keys(item: Any) -> str:
         given = item if isinstance(item, dict) else {}
@@ -158,3 +251,10 @@ def _identity(node: List) -> Callable[[Any], str]:
         return fieldset.item_by_keys({key: value for key, value in values.items() if value is not None})
 
     return by_keys
+
+
+def _by_one_key(key: str) -> Identity:
+    def by_key(item: Any) -> str:
+        return fieldset.item_by_keys({key: item[key]} if type(item) is dict and key in item else {})
+
+    return by_key

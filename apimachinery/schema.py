@@ -301,14 +301,22 @@ class Map(Node):
 class Field:
     """One field of an object: its type, and how a strategic merge patch treats it."""
 
-    __slots__ = ("atomic", "merge_key", "node", "plain", "strategies")
+    __slots__ = ("atomic", "inline", "merge_key", "node", "plain", "strategies")
 
-    def __init__(self, node: Node, strategies: tuple[str, ...] = (), merge_key: str = "", atomic: bool = False) -> None:
+    def __init__(
+        self,
+        node: Node,
+        strategies: tuple[str, ...] = (),
+        merge_key: str = "",
+        atomic: bool = False,
+        inline: bool = False,
+    ) -> None:
         self.node = node
         self.plain = node.plain
         self.strategies = strategies  # merge, replace, retainKeys
         self.merge_key = merge_key  # tells apart the items of a list that is merged
         self.atomic = atomic  # an object that has one owner as a whole
+        self.inline = inline  # there even when it is empty, so that it is never added: a struct's value in Go
 
 
 class Struct(Node):

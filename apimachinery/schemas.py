@@ -41,6 +41,14 @@ _LIST_KEY_DEFAULTS = {"protocol": "TCP", "name": ""}
 """Values of list-map keys that an item may leave out; upstream's own schemas carry them as field defaults."""
 
 
+_INLINE_ENDINGS = ("Spec", "Status", "Strategy", "Meta")
+_INLINE = frozenset({"ContainerState", "DaemonEndpoint", "EventSource", "NodeDaemonEndpoints", "NodeSystemInfo"}) | {
+    "ResourceRequirements",
+    "VolumeResourceRequirements",
+}
+"""Types that others hold by value, besides those with the endings."""
+
+
 class Schemas:
     """All known definitions, by name and by kind. Not changed after loading, but for what `add` brings."""
 
@@ -105,16 +113,17 @@ class Schemas:
         struct.atomic = definition.get("x-kubernetes-map-type") == "atomic"
         struct.required = frozenset(definition.get("required", ()))
         for field, described in definition.get("properties", {}).items():
-            struct.fields[field] = self._field(described)
+            struct.fields[field] = self._field(described, inline=field in struct.required or _is_inline(described))
         return struct
 
-    def _field(self, described: dict[str, Any]) -> Field:
+    def _field(self, described: dict[str, Any], *, inline: bool) -> Field:
         strategies = tuple(filter(None, described.get("x-kubernetes-patch-strategy", "").split(",")))
         return Field(
             self._node(described),
             strategies,
             described.get("x-kubernetes-patch-merge-key", ""),
             described.get("x-kubernetes-map-type") == "atomic",
+            inline,
         )
 
     def _node(self, described: dict[str, Any]) -> Node:
@@ -140,6 +149,12 @@ class Schemas:
                 atomic = described.get("x-kubernetes-map-type") == "atomic"
                 return schema.Map(self._node(described["additionalProperties"]), atomic=atomic)
         return schema.ANYTHING
+
+
+def _is_inline(described: dict[str, Any]) -> bool:
+    """Whether Go holds a field's struct by value; the definitions do not say it, but the types' names do."""
+    name = described.get("$ref", "").rpartition(".")[2]
+    return name.endswith(_INLINE_ENDINGS) or name in _INLINE
 
 
 def list_key_default(key: str) -> str | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from apimachinery import clock, codec, errors, schema
-from apimachinery.clock import Clock
+from apimachinery import codec, errors, schema
 from apimachinery.objects import Object
 from apimachinery.schema import Node
-from apiserver.registry import applying, decoding, strategies
-from apiserver.registry.applying import Manager
+from apiserver.registry import applying, decoding, managedfields, strategies
+from apiserver.registry.applying import Application
 from apiserver.registry.call import Call
+from apiserver.registry.managedfields import Scope
 from apiserver.registry.validation import causes
 from apiserver.registry.writing import Writer
 from apiserver.scheme.scheme import Scheme
@@ -18,22 +18,19 @@ CREATE_TRIES_MAX = 3  # an apply that finds nothing creates; somebody may be fas
 
 
 class Applier:
-    def __init__(self, scheme: Scheme, writer: Writer, clock: Clock) -> None:
+    def __init__(self, scheme: Scheme, writer: Writer) -> None:
         self._scheme = scheme
         self._writer = writer
-        self._clock = clock
 
     async def apply(self, call: Call, body: bytes) -> Stored:
         """Raises BadRequest, Conflict (unless `call.force`), Invalid, NotFound for a subresource."""
-        node = self._node(call)
-        config = self._config(call, body, node)
-        manager = Manager(call.field_manager, "Apply", call.subresource)
+        scope = self._scope(call)
+        config = self._config(call, body, scope.node)
+        application = Application(config, scope, call.force)
         given = config["metadata"]
 
         async def transform(current: Object) -> Object:
-            now = clock.rfc3339(self._clock.now())
-            result = applying.applied(current, config, node, manager, force=call.force, now=now)
-            return self._defaulted(call, result)
+            return self._defaulted(call, applying.applied(current, application))
 
         for _ in range(CREATE_TRIES_MAX):
             try:
@@ -44,8 +41,8 @@ class Applier:
                 if call.subresource or given.get("uid") or given.get("resourceVersion"):
                     raise
             try:
-                made = applying.created(config, node, manager, clock.rfc3339(self._clock.now()))
-                stored = await self._writer.create(call, self._defaulted(call, made))
+                made = self._defaulted(call, applying.created(application))
+                stored = await self._writer.create(call, made, tracks=False)
             except errors.AlreadyExists:
                 continue
             call.created = True
@@ -53,14 +50,14 @@ class Applier:
         row = call.resource
         raise errors.conflict(row.group, row.resource, call.name)
 
-    def _node(self, call: Call) -> Node:
-        node = self._scheme.schemas.of(call.resource.gvk)
-        if node is None or call.subresource not in ("", "status"):
+    def _scope(self, call: Call) -> Scope:
+        scope = self._writer.scope(call, managedfields.APPLY)
+        if scope is None or call.subresource not in ("", "status"):
             raise errors.UnsupportedMediaType(f"{call.resource.kind}/{call.subresource} cannot be applied")
         if not call.field_manager:
             found = [causes.required("fieldManager", "is required for apply patch")]
             raise errors.invalid("meta.k8s.io", "PatchOptions", "", found)
-        return node
+        return scope
 
     def _config(self, call: Call, body: bytes, node: Node) -> Object:
         """The configuration: typed, of the right kind, about the object of the path; without defaults."""

@@ -61,7 +61,7 @@ class Registry:
         self._reader = Reader(store)
         self._writer = Writer(scheme, store, admission, clock, Identity(source), addresses)
         self._deleter = Deleter(store, admission, clock, addresses)
-        self._applier = Applier(scheme, self._writer, clock)
+        self._applier = Applier(scheme, self._writer)
         self._bindings = Bindings(self._writer, clock)
         self._evictions = Evictions(scheme, store, self._writer, self._deleter, clock)
         self._scale_gate = scale.ScaleGate(admission)

@@ -15,7 +15,7 @@ from typing import Any
 from apimachinery import clock, errors, gvr, objects
 from apimachinery.clock import Clock
 from apimachinery.objects import Object
-from apiserver.registry import applying, faults, strategies
+from apiserver.registry import faults, managedfields, strategies
 from apiserver.registry.addresses import Addresses
 from apiserver.registry.answers import Answer
 from apiserver.registry.call import Admission, Call
@@ -31,7 +31,6 @@ from apiserver.storage.types import Stored
 
 # Where an object keeps the context of the request that created it, when that asked for it (B1)
 TRACE_ANNOTATION = "armillary.dev/traceparent"
-UNKNOWN_MANAGER = "unknown"  # owns what a client changed that has not said its name
 RACE_TRIES_MAX = 100  # rounds of an update that others keep overtaking; each lost one is a write of somebody else
 
 Transform = Callable[[Object], Awaitable[Object]]
@@ -70,16 +69,19 @@ class Writer:
 
     # --- create
 
-    async def create(self, call: Call, obj: Object) -> Stored:
-        """Stores a new object. Raises AlreadyExists, Invalid, Forbidden and whatever admission raises."""
+    async def create(self, call: Call, obj: Object, *, tracks: bool = True) -> Stored:
+        """Stores a new object. Raises AlreadyExists, Invalid, Forbidden and whatever admission raises.
+
+        With `tracks`, its fields become the caller's.
+        """
         resource, strategy = call.resource, strategies.of(call.resource)
         if obj["metadata"].get("resourceVersion"):
             raise errors.BadRequest("resourceVersion should not be set on objects to be created")
         _place(call, obj)
+        if tracks:
+            obj = self._tracked(call, None, obj)
         obj = await self._mutate(call, self._admission, "CREATE", obj, None)
         _place(call, obj)
-        if not applying.read(obj["metadata"].get("managedFields")):
-            obj["metadata"].pop("managedFields", None)
         self._identity.stamp(obj, self._clock.now())
         if call.traceparent:
             obj["metadata"].setdefault("annotations", {}).setdefault(TRACE_ANNOTATION, call.traceparent)
@@ -132,8 +134,11 @@ class Writer:
         await self._admission.validate(call, operation, obj, old)
 
     async def _mutate(self, call: Call, gate: Admission, operation: str, obj: Object, old: Object | None) -> Object:
+        owners = obj["metadata"].get("managedFields")
         mutated = await gate.mutate(call, operation, obj, old)
         assert mutated is not None, "admission of a write returns an object"
+        if mutated["metadata"].get("managedFields") != owners:
+            _restore_owners(mutated["metadata"], owners)
         if mutated is not obj and not call.subresource:
             self._scheme.default(call.resource.gvk, mutated)
         return mutated
@@ -170,7 +175,7 @@ class Writer:
         """Writes what `transform` makes of the current object. `uid` and `version` must hold, where given.
 
         `gate` is who admits the change, the admission chain unless said. With `tracks`, the fields that change become
-        the caller's, if the object's fields have owners.
+        the caller's.
         """
         if tracks:
             transform = self._tracking(call, transform)
@@ -198,20 +203,28 @@ class Writer:
             raise faults.translate(error, resource, call.name) from error
 
     def _tracking(self, call: Call, transform: Transform) -> Transform:
-        """`transform`, and who owns what afterwards. Objects that nobody has applied have no owners to keep."""
+        """`transform`, and who owns what afterwards."""
 
         async def tracked(old: Object) -> Object:
-            new = await transform(old)
-            if "managedFields" not in old["metadata"] and "managedFields" not in new["metadata"]:
-                return new
-            node = self._scheme.schemas.of(call.resource.gvk)
-            if node is None:
-                return new
-            name = call.field_manager or call.user_agent.partition("/")[0] or UNKNOWN_MANAGER
-            manager = applying.Manager(name, "Update", call.subresource)
-            return applying.updated(old, new, node, manager, clock.rfc3339(self._clock.now()))
+            return self._tracked(call, old, await transform(old))
 
         return tracked
+
+    def _tracked(self, call: Call, old: Object | None, new: Object) -> Object:
+        scope = self.scope(call, managedfields.UPDATE)
+        return new if scope is None else managedfields.updated(old, new, scope)
+
+    def scope(self, call: Call, operation: str) -> managedfields.Scope | None:
+        """The call as the owners of fields see it; None for kinds without a type."""
+        row = call.resource
+        node = self._scheme.schemas.of(row.gvk)
+        if node is None:
+            return None
+        name = managedfields.manager_name(call.field_manager, call.user_agent)
+        version = row.gvr.api_version if operation == managedfields.UPDATE else ""
+        manager = managedfields.Manager(name, operation, call.subresource, version)
+        now = clock.rfc3339(self._clock.now())
+        return managedfields.Scope(node, manager, now, strategies.of(row).has_status)
 
     async def _attempt(
         self,
@@ -251,7 +264,7 @@ class Writer:
         raw = self._encode(resource, new)
         if _is_finished(strategy, new):
             return await self._remove(call, raw, current)
-        if new == old:
+        if new == old or _differs_in_times_only(new, old):
             return await self._unchanged(resource, current, fresh)
         if call.dry_run:
             return self._served(resource, Stored(current.key, raw, current.revision))
@@ -368,6 +381,26 @@ def _check_preconditions(resource: Resource, old: Object, uid: str | None, versi
         raise errors.conflict(resource.group, resource.resource, meta["name"], why)
     if version and version != meta["resourceVersion"]:
         raise errors.conflict(resource.group, resource.resource, meta["name"])
+
+
+def _restore_owners(meta: Object, owners: list[Object] | None) -> None:
+    """Undoes what admission made of the owners, unless it is well-formed."""
+    if managedfields.read(meta.get("managedFields")):
+        return
+    if owners is None:
+        meta.pop("managedFields", None)
+    else:
+        meta["managedFields"] = owners
+
+
+def _differs_in_times_only(new: Object, old: Object) -> bool:
+    """Whether nothing but the times of the fields' owners would be written, which is no change."""
+    meta, before = new["metadata"], old["metadata"]
+    if not managedfields.same_but_times(meta.get("managedFields"), before.get("managedFields")):
+        return False
+    return new | {"metadata": meta | {"managedFields": before.get("managedFields")}} == old | {
+        "metadata": before | {"managedFields": before.get("managedFields")}
+    }
 
 
 def _is_finished(strategy: Strategy, obj: Object) -> bool:

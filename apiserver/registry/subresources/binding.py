@@ -33,9 +33,8 @@ class Bindings:
             pods.bind(pod, binding["target"]["name"], metadata.get("annotations") or {}, now)
             return pod
 
-        await self._writer.rewrite(
-            call, assign, uid=metadata.get("uid"), version=metadata.get("resourceVersion"), gate=OPEN
-        )
+        given = {"uid": metadata.get("uid"), "version": metadata.get("resourceVersion")}
+        await self._writer.rewrite(call, assign, **given, gate=OPEN, tracks=False)
         return success()
 
 

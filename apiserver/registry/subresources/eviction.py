@@ -84,7 +84,7 @@ class Evictions:
             pod["status"]["conditions"] = objects.set_condition(pod["status"].get("conditions") or [], target)
             return pod
 
-        await self._writer.rewrite(status, condition, gate=OPEN)
+        await self._writer.rewrite(status, condition, gate=OPEN, tracks=False)
 
     def _budgets_of(self, pod: Object) -> list[Stored]:
         row = self._scheme.find("policy", "v1", "poddisruptionbudgets")

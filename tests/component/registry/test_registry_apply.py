@@ -59,11 +59,17 @@ async def test_status_is_applied_at_its_own_path(api: Api) -> None:
     assert (await apply(api, "d"))["status"] == {"replicas": 4}
 
 
-async def test_objects_that_nobody_applied_have_no_owners(api: Api) -> None:
-    made = await api.create("deployments", deployment("d"))
-    assert "managedFields" not in made["metadata"]
-    after = await api.patch("deployments", "d", {"spec": {"replicas": 2}})
-    assert "managedFields" not in after["metadata"]
+async def test_every_write_is_kept_with_its_manager(api: Api) -> None:
+    made = await api.create("deployments", deployment("d"), user_agent="kubectl/v1.37.0 (linux/amd64)")
+    [entry] = made["metadata"]["managedFields"]
+    assert (entry["manager"], entry["operation"], entry["apiVersion"]) == ("kubectl", "Update", "apps/v1")
+    assert "f:revisionHistoryLimit" in entry["fieldsV1"]["f:spec"], "defaults are owned by who creates"
+    after = await api.patch("deployments", "d", {"spec": {"replicas": 2}}, field_manager="ops")
+    owners = {item["manager"]: item["fieldsV1"] for item in after["metadata"]["managedFields"]}
+    assert owners["ops"] == {"f:spec": {"f:replicas": {}}}
+    assert "f:replicas" not in owners["kubectl"]["f:spec"]
+    again = await api.patch("deployments", "d", {"spec": {"replicas": 2}}, field_manager="other")
+    assert again == after, "who changes nothing is not kept, and nothing is written"
 
 
 @pytest.mark.parametrize(

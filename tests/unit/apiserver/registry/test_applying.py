@@ -9,13 +9,15 @@ import pytest
 from apimachinery import errors, fieldset, schemas
 from apimachinery.gvr import GVK
 from apimachinery.objects import Object
-from apiserver.registry import applying
-from apiserver.registry.applying import Manager
+from apiserver.registry import applying, managedfields
+from apiserver.registry.applying import Application
+from apiserver.registry.managedfields import Manager, Scope
 
 NODE = schemas.Schemas.load().of(GVK("apps", "v1", "Deployment"))
 assert NODE is not None
 T0, T1 = "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"
-CI, OPS, EDIT = Manager("ci", "Apply"), Manager("ops", "Apply"), Manager("edit", "Update")
+CI, OPS = Manager("ci", "Apply"), Manager("ops", "Apply")
+EDIT = Manager("edit", "Update", api_version="apps/v1")
 
 
 def deployment(*containers: Object, labels: Object | None = None, **spec: Any) -> Object:
@@ -25,21 +27,25 @@ def deployment(*containers: Object, labels: Object | None = None, **spec: Any) -
     return head | ({"spec": full} if full else {})
 
 
+def scope(manager: Manager, now: str) -> Scope:
+    assert NODE is not None
+    return Scope(NODE, manager, now, has_status=True)
+
+
 def applied(live: Object, config: Object, manager: Manager = CI, *, force: bool = False, now: str = T1) -> Object:
-    return applying.applied(live, config, NODE, manager, force=force, now=now)
+    return applying.applied(live, Application(config, scope(manager, now), force))
 
 
 def created(config: Object, manager: Manager = CI) -> Object:
-    return applying.created(config, NODE, manager, T0)
+    return applying.created(Application(config, scope(manager, T0)))
 
 
-def edited(live: Object, new: Object) -> Object:
-    carried = new | {"metadata": new["metadata"] | {"managedFields": live["metadata"].get("managedFields")}}
-    return applying.updated(live, carried, NODE, EDIT, T1)
+def edited(live: Object, new: Object, manager: Manager = EDIT, now: str = T1) -> Object:
+    return managedfields.updated(live, new, scope(manager, now))
 
 
 def owned(obj: Object, manager: Manager) -> set[str]:
-    entry = applying.read(obj["metadata"].get("managedFields")).get(manager)
+    entry = (managedfields.read(obj["metadata"].get("managedFields")) or {}).get(manager)
     return set(fieldset.paths(entry.fields)) if entry else set()
 
 
@@ -79,11 +85,17 @@ def test_what_another_manager_says_too_stays() -> None:
     assert ".spec.replicas" in owned(after, OPS)
 
 
-def test_an_item_keeps_what_tells_it_apart() -> None:
-    made = created(deployment({"name": "a", "image": "1"}))
-    edit = deployment({"name": "a", "image": "1", "tty": True})
-    after = applied(edited(made, edit), deployment())
-    assert containers_of(after) == [{"name": "a", "tty": True}]
+def test_an_item_goes_with_all_that_is_in_it_when_nobody_else_says_it() -> None:
+    made = created(deployment({"name": "a", "image": "1"}, {"name": "b"}))
+    edit = deployment({"name": "a", "image": "1", "tty": True}, {"name": "b"})
+    after = applied(edited(made, edit), deployment({"name": "b"}))
+    assert containers_of(after) == [{"name": "b"}], "who changed a field of it has not said that it is there"
+
+
+def test_an_item_stays_as_far_as_another_says_it() -> None:
+    made = created(deployment({"name": "a", "image": "1", "tty": True}))
+    shared = applied(made, deployment({"name": "a", "tty": True}), OPS)
+    assert containers_of(applied(shared, deployment())) == [{"name": "a", "tty": True}]
 
 
 def test_items_merge_by_their_keys_with_their_defaults() -> None:
@@ -110,7 +122,7 @@ def test_conflicts_are_listed_by_manager() -> None:
         applied(other, deployment(replicas=3, paused=False), OPS)
     assert caught.value.message == (
         'Apply failed with 2 conflicts: conflicts with "ci":\n- .spec.replicas\n'
-        f'conflicts with "edit" using apps/v1 at {T1}:\n- .spec.paused'
+        'conflicts with "edit" using apps/v1:\n- .spec.paused'
     )
 
 
@@ -148,7 +160,10 @@ def test_objects_from_before_are_owned_by_before_first_apply() -> None:
     with pytest.raises(errors.Conflict, match='conflict with "before-first-apply" using apps/v1'):
         applied(deployment(replicas=2), deployment(replicas=3))
     after = applied(deployment(replicas=2, paused=True), deployment(replicas=2))
-    assert owned(after, Manager("before-first-apply", "Update")) == {".spec.replicas", ".spec.paused"}
+    assert owned(after, Manager("before-first-apply", "Update", api_version="apps/v1")) == {
+        ".spec.replicas",
+        ".spec.paused",
+    }
 
 
 def test_kubectl_may_go_on_with_what_it_applied_from_its_own_side() -> None:
@@ -161,10 +176,29 @@ def test_kubectl_may_go_on_with_what_it_applied_from_its_own_side() -> None:
         applied(live, deployment(replicas=3), OPS)
 
 
-def test_clients_can_drop_all_ownership() -> None:
+def with_entries(obj: Object, entries: list[Object]) -> Object:
+    return obj | {"metadata": obj["metadata"] | {"managedFields": entries}}
+
+
+def test_clients_can_drop_all_ownership_but_not_by_an_empty_list() -> None:
     made = created(deployment(replicas=2))
-    new = made | {"metadata": made["metadata"] | {"managedFields": [{}]}}
-    assert "managedFields" not in applying.updated(made, new, NODE, EDIT, T1)["metadata"]
+    assert "managedFields" not in edited(made, with_entries(made, [{}]))["metadata"]
+    assert edited(made, with_entries(made, [])) == made
+
+
+def test_an_object_without_owners_gets_none_by_an_update() -> None:
+    live = deployment(replicas=2)
+    assert edited(live, deployment(replicas=3)) == deployment(replicas=3)
+
+
+def test_clients_can_write_the_owners_themselves() -> None:
+    made = created(deployment(replicas=2, paused=True))
+    [entry] = made["metadata"]["managedFields"]
+    taken = entry | {"manager": "thief"}
+    after = edited(made, with_entries(made, [taken]))
+    assert [item["manager"] for item in after["metadata"]["managedFields"]] == ["thief"]
+    through_status = edited(made, with_entries(made, [taken]), Manager("edit", "Update", "status", "apps/v1"))
+    assert [item["manager"] for item in through_status["metadata"]["managedFields"]] == ["ci"]
 
 
 def test_atomic_parts_have_one_owner() -> None:
@@ -182,18 +216,19 @@ def test_the_order_is_the_configurations() -> None:
 @pytest.mark.parametrize(
     "entry",
     [
-        {},
-        {"fieldsType": "Other", "fieldsV1": {}},
-        {"fieldsType": "FieldsV1", "fieldsV1": {"f:data": 5}},
-        {"fieldsType": "FieldsV1", "fieldsV1": {"odd": {}}},
-        {"fieldsType": "FieldsV1", "fieldsV1": {"f:a": {"k:[1]": {}}}},
-        {"fieldsType": "FieldsV1", "fieldsV1": {"f:a": {"v:{": {}}}},
+        {"manager": "x"},
+        {"operation": "Update", "apiVersion": "apps/v1", "fieldsType": "Other", "fieldsV1": {}},
+        {"operation": "Guess", "apiVersion": "apps/v1", "fieldsType": "FieldsV1", "fieldsV1": {}},
+        {"operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": {}},
+        {"operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:data": 5}},
+        {"operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"odd": {}}},
+        {"operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:a": {"k:[1]": {}}}},
+        {"operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:a": {"v:{": {}}}},
     ],
 )
 def test_owners_that_cannot_be_read_are_none_and_stop_no_write(entry: Object) -> None:
-    live = deployment(replicas=1)
-    live["metadata"]["managedFields"] = [entry]
-    assert applying.read([entry]) == {}
-    changed = applying.updated(live, deployment(replicas=2), NODE, EDIT, T1)
-    assert [item["manager"] for item in changed["metadata"]["managedFields"]] == ["edit"]
-    assert applied(changed, deployment(replicas=2), OPS)["spec"] == {"replicas": 2}
+    made = created(deployment(replicas=1))
+    changed = edited(made, with_entries(deployment(replicas=2), [entry]))
+    assert managedfields.read([entry]) is None
+    assert [item["manager"] for item in changed["metadata"]["managedFields"]] == ["edit"], "what was there counts"
+    assert owned(changed, EDIT) == {".spec.replicas"}
