@@ -36,9 +36,9 @@ def matcher(resource: Resource, options: ListOptions) -> Matcher | None:
     needles = [*_label_needles(labels), *_field_needles(wanted)]
 
     def matches(stored: Stored) -> bool:
-        raw = stored.raw
+        held = stored.held
         for needle in needles:
-            if needle not in raw:
+            if needle not in held:
                 return False
         obj = stored.object
         return labels.matches(obj["metadata"].get("labels")) and _fields_match(obj, wanted)

@@ -24,23 +24,35 @@ class Stored:
     """One object as etcd holds it: its key, its JSON without resourceVersion, and its mod_revision.
 
     `encoded` (JSON with resourceVersion) and `object` (decoded, shared, must not be changed) are made at first use and
-    kept, so an object read a thousand times is encoded and decoded once.
+    kept, so an object read a thousand times is encoded and decoded once. The bytes are held once, in the form that was
+    asked for last by a reader: a cache of all objects should not weigh twice what they do.
     """
 
-    __slots__ = ("_encoded", "_object", "key", "raw", "revision")
+    __slots__ = ("_encoded", "_object", "_raw", "key", "revision", "size")
 
     def __init__(self, key: str, raw: bytes, revision: int) -> None:
         self.key = key
-        self.raw = raw
         self.revision = revision
-        self._encoded: bytes | None = None
+        self.size = len(raw)
+        self._raw: bytes | None = raw
+        self._encoded: bytes = b""
         self._object: Object | None = None
 
     @property
+    def raw(self) -> bytes:
+        return without_resource_version(self._encoded, self.revision) if self._raw is None else self._raw
+
+    @property
     def encoded(self) -> bytes:
-        if self._encoded is None:
-            self._encoded = with_resource_version(self.raw, self.revision)
+        if self._raw is not None:
+            self._encoded = with_resource_version(self._raw, self.revision)
+            self._raw = None
         return self._encoded
+
+    @property
+    def held(self) -> bytes:
+        """The bytes at hand, with or without resourceVersion: to look something up in, at no cost."""
+        return self._encoded if self._raw is None else self._raw
 
     @property
     def object(self) -> Object:
@@ -50,13 +62,13 @@ class Stored:
 
     def decode(self) -> Object:
         """A decoded copy of its own, with resourceVersion, for whoever wants to change it."""
-        obj: Any = orjson.loads(self.raw)
+        obj: Any = orjson.loads(self.held)
         obj["metadata"]["resourceVersion"] = str(self.revision)
         return obj  # type: ignore[no-any-return]
 
     def forget(self) -> None:
-        """Drops what can be made again. For versions that have been overwritten, of which only `raw` is kept."""
-        self._encoded = self._object = None
+        """Drops what can be made again. For versions that have been overwritten, of which only the bytes are kept."""
+        self._object = None
 
     def __repr__(self) -> str:
         return f"Stored({self.key!r}, revision={self.revision})"
@@ -67,6 +79,15 @@ def with_resource_version(raw: bytes, revision: int) -> bytes:
     at = raw.index(_METADATA) + len(_METADATA)
     comma = b"" if raw[at : at + 1] == b"}" else b","
     return b'%b"resourceVersion":"%d"%b%b' % (raw[:at], revision, comma, raw[at:])
+
+
+def without_resource_version(encoded: bytes, revision: int) -> bytes:
+    """The reverse: exactly the bytes that etcd has."""
+    start = encoded.index(_METADATA) + len(_METADATA)
+    end = start + len(b'"resourceVersion":"%d"' % revision)
+    if encoded[end : end + 1] == b",":
+        end += 1
+    return encoded[:start] + encoded[end:]
 
 
 def encode(obj: Object) -> bytes:

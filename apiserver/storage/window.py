@@ -24,10 +24,10 @@ class Window:
 
     def append(self, event: types.Event) -> None:
         self._events.append(event)
-        self._bytes += len(event.stored.raw)
+        self._bytes += event.stored.size
         while len(self._events) > self._events_max or self._bytes > self._bytes_max:
             dropped = self._events.popleft().stored
-            self._bytes -= len(dropped.raw)
+            self._bytes -= dropped.size
             self.oldest = dropped.revision
 
     def since(self, revision: int) -> list[types.Event]:

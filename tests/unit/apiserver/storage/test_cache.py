@@ -206,7 +206,7 @@ def test_overwritten_versions_keep_their_bytes_only() -> None:
     old = cache.get(f"{PODS}a/1")
     assert old is not None and old.object and old.encoded
     cache.apply([put(f"{PODS}a/1", 11, raw)], 11)
-    assert old._object is None and old._encoded is None
+    assert old._object is None and old.held == old.encoded
 
 
 # --- waiting
