@@ -1,4 +1,5 @@
-"""One HTTP/1.1 request to a kubelet, on a connection of its own: head out, head in, then a body or the bare stream.
+"""One HTTP/1.1 request to a kubelet or an extension server, on a connection of its own: head out, head in, then a body
+or the bare stream.
 
 No HTTP client library stands in between, because after an upgrade nothing but bytes must pass, and because nothing here
 needs more than a head and a body.
@@ -32,6 +33,7 @@ class Target(NamedTuple):
     tls: ssl.SSLContext | None
     method: str
     path: str  # with its query
+    server_name: str = ""  # whom the certificate must name, where that is not the host
 
 
 @dataclass(slots=True)
@@ -107,7 +109,13 @@ async def ask(target: Target, headers: Iterable[tuple[bytes, bytes]], body: byte
     """Connects, sends the request, reads the head of the answer. Raises InternalError when that cannot be done."""
     try:
         async with asyncio.timeout(DIAL_SECONDS):
-            reader, writer = await asyncio.open_connection(target.host, target.port, ssl=target.tls, limit=_HEAD_BYTES)
+            reader, writer = await asyncio.open_connection(
+                target.host,
+                target.port,
+                ssl=target.tls,
+                server_hostname=target.server_name or None,
+                limit=_HEAD_BYTES,
+            )
     except (OSError, TimeoutError) as error:
         raise errors.InternalError(f"error dialing backend: {_reason(error)} ({target.host}:{target.port})") from error
     backend = Backend(reader, writer)

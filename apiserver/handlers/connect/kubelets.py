@@ -6,8 +6,8 @@ import ssl
 
 from apimachinery import errors
 from apimachinery.objects import Object
+from apiserver.backend import Target
 from apiserver.config import Config, ConfigError
-from apiserver.handlers.connect.backend import Target
 from apiserver.storage.store import Store
 
 _PREFERRED = ("InternalIP", "ExternalIP", "InternalDNS", "ExternalDNS", "Hostname")

@@ -17,8 +17,8 @@ from apiserver.admission.chain import Chain
 from apiserver.asgi import Receive, Send
 from apiserver.authorization import attributes as questions
 from apiserver.authorization.attributes import Authorizer
+from apiserver.backend import Head, ask
 from apiserver.handlers.connect import relay
-from apiserver.handlers.connect.backend import Head, ask
 from apiserver.handlers.connect.kubelets import Kubelets
 from apiserver.handlers.resources import Special
 from apiserver.registry.call import Call

@@ -17,9 +17,9 @@ from urllib.parse import quote
 from apimachinery import errors
 from apimachinery.objects import Object
 from apiserver.asgi import Receive, Send
+from apiserver.backend import Target, ask
 from apiserver.handlers import bodies
 from apiserver.handlers.connect import relay
-from apiserver.handlers.connect.backend import Target, ask
 from apiserver.handlers.connect.kubelets import Kubelets
 from apiserver.handlers.resources import Special
 from apiserver.registry.call import Call

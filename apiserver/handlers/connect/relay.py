@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from apiserver.asgi import Send
+from apiserver.backend import Backend
 from apiserver.handlers.connect import splice
-from apiserver.handlers.connect.backend import Backend
 from apiserver.request import Request
 
 # Headers that belong to one connection or to us; all others are passed on

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 
-from apiserver.handlers.connect.backend import CHUNK_BYTES, Backend
+from apiserver.backend import CHUNK_BYTES, Backend
 from apiserver.server import Connection
 
 
