@@ -1,7 +1,7 @@
-"""The application (A1): one ordered list of filters around one FastAPI router, and the wiring of a worker, by hand.
+"""The application (A1): one ordered list of filters around one FastAPI router.
 
 Reads top to bottom as a request goes: `FILTERS`, then `routes`. A filter is a pure ASGI class; the generic resource
-path is one endpoint for every collection; everything below it is found in the resource table.
+path is one endpoint for every collection; everything below it is found in the resource table. `worker.py` wires it.
 """
 
 from __future__ import annotations

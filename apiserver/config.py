@@ -14,17 +14,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import NoReturn
 
+from apiserver.admission import plugins
+
 AUTHORIZERS = ("AlwaysAllow", "AlwaysDeny", "RBAC")
-ADMISSION_PLUGINS = (
-    "NamespaceLifecycle",
-    "ServiceAccount",
-    "Priority",
-    "DefaultTolerationSeconds",
-    "MutatingAdmissionWebhook",
-    "ValidatingAdmissionWebhook",
-)
-
-
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|)")
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
 
@@ -64,6 +56,15 @@ class Config:
     service_account_key_file: tuple[str, ...] = ()
     service_account_signing_key_file: str = ""
     service_account_issuer: str = ""
+    proxy_client_cert_file: str = ""
+    proxy_client_key_file: str = ""
+    enable_aggregator_routing: bool = False
+    requestheader_client_ca_file: str = ""
+    requestheader_allowed_names: tuple[str, ...] = ()
+    requestheader_username_headers: tuple[str, ...] = ("X-Remote-User",)
+    requestheader_uid_headers: tuple[str, ...] = ()
+    requestheader_group_headers: tuple[str, ...] = ("X-Remote-Group",)
+    requestheader_extra_headers_prefix: tuple[str, ...] = ("X-Remote-Extra-",)
     service_cluster_ip_range: str = "10.96.0.0/16"
     advertise_address: str = ""
     max_requests_inflight: int = 400
@@ -76,7 +77,7 @@ class Config:
     @property
     def admission_plugins(self) -> tuple[str, ...]:
         """The plugins that run: all of ours, without the disabled ones, in their one order."""
-        return tuple(name for name in ADMISSION_PLUGINS if name not in self.disable_admission_plugins)
+        return tuple(name for name in plugins.NAMES if name not in self.disable_admission_plugins)
 
     @property
     def advertised(self) -> str:
@@ -117,6 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_etcd(parser.add_argument_group("etcd"))
     _add_access(parser.add_argument_group("authentication, authorization, admission"))
     _add_cluster(parser.add_argument_group("nodes and services"))
+    _add_aggregation(parser.add_argument_group("extension servers and front proxies"))
     return parser
 
 
@@ -193,6 +195,32 @@ def _add_cluster(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--advertise-address", default="", metavar="IP", help="where the cluster reaches this server")
 
 
+def _add_aggregation(group: argparse._ArgumentGroup) -> None:
+    """Our side towards extension servers, and the other side: who may name users by headers to us."""
+    group.add_argument("--proxy-client-cert-file", default="", metavar="FILE", help="certificate for extension servers")
+    group.add_argument("--proxy-client-key-file", default="", metavar="FILE", help="its key")
+    group.add_argument(
+        "--enable-aggregator-routing",
+        type=_boolean,
+        nargs="?",
+        const=True,
+        default=False,
+        metavar="BOOL",
+        help="reach extension servers by their endpoints, not by the cluster IP",
+    )
+    group.add_argument(
+        "--requestheader-client-ca-file", default="", metavar="FILE", help="CA of those who may name users by headers"
+    )
+    for name, default, text in (
+        ("allowed-names", (), "common names of such certificates; none: any"),
+        ("username-headers", ("X-Remote-User",), "headers that name the user"),
+        ("uid-headers", (), "headers that name the user's uid"),
+        ("group-headers", ("X-Remote-Group",), "headers that name groups"),
+        ("extra-headers-prefix", ("X-Remote-Extra-",), "prefixes of headers with extra information"),
+    ):
+        group.add_argument(f"--requestheader-{name}", type=_words, default=default, metavar="NAME,…", help=text)
+
+
 class _Collect(argparse.Action):
     """A flag that may be repeated, collected into a tuple."""
 
@@ -230,8 +258,8 @@ def _problems(config: Config) -> list[str]:
         if mode not in AUTHORIZERS:
             problems.append(f"--authorization-mode: {mode!r} is none of {', '.join(AUTHORIZERS)}")
     for name in (*config.enable_admission_plugins, *config.disable_admission_plugins):
-        if name not in ADMISSION_PLUGINS:
-            problems.append(f"admission plugin {name!r} is none of {', '.join(ADMISSION_PLUGINS)}")
+        if name not in plugins.NAMES:
+            problems.append(f"admission plugin {name!r} is none of {', '.join(plugins.NAMES)}")
     if bool(config.tls_cert_file) != bool(config.tls_private_key_file):
         problems.append("--tls-cert-file and --tls-private-key-file must be given together")
     if not config.tls_cert_file:

@@ -22,10 +22,8 @@ import uvicorn
 from apimachinery.clock import Clock, SystemClock
 from apiserver import app, bootstrap, config, metrics, server, supervisor
 from apiserver.admission import chain as admission
-from apiserver.admission import default_toleration_seconds, namespace_lifecycle, priority, service_account
+from apiserver.admission import plugins
 from apiserver.admission.webhooks import calling, configuration, reviewing
-from apiserver.admission.webhooks.mutating import MutatingAdmissionWebhook
-from apiserver.admission.webhooks.validating import ValidatingAdmissionWebhook
 from apiserver.authentication import csvfile, tokens, union, x509
 from apiserver.authorization import escalation, rbac
 from apiserver.authorization import union as authorizers
@@ -164,7 +162,10 @@ class Worker:
 
     def _users(self, path: str, authenticator: str) -> csvfile.UserFile:
         users = csvfile.UserFile(path, authenticator, self._clock, named=authenticator == "basic")
-        users.load()
+        try:
+            users.load()
+        except csvfile.UserFileError as error:
+            raise config.ConfigError(str(error)) from error
         return users
 
     def _authorizers(self) -> Authorizer:
@@ -177,25 +178,13 @@ class Worker:
         return authorizers.Union([authorizers.PrivilegedGroup(), *chosen])
 
     def _admission_chain(self) -> admission.Chain:
-        """All plugins in upstream's order, less those that the flags leave out."""
-        enabled = self._config.admission_plugins
+        """The plugins that the flags leave, then what no flag switches off."""
         mutating = reviewing.Reviewer(self._store, self._mutating, self._caller)
         validating = reviewing.Reviewer(self._store, self._validating, self._caller)
-        mutators: list[admission.Mutator] = [
-            namespace_lifecycle.NamespaceLifecycle(self._store),
-            service_account.ServiceAccount(),
-            priority.Priority(self._store),
-            default_toleration_seconds.DefaultTolerationSeconds(),
-            MutatingAdmissionWebhook(mutating, self._scheme),
-        ]
-        validators: list[admission.Validator] = [ValidatingAdmissionWebhook(validating)]
-        return admission.Chain(
-            [plugin for plugin in mutators if plugin.name in enabled],
-            [*(plugin for plugin in validators if plugin.name in enabled), *self._guards()],
-        )
+        parts = plugins.Parts(self._store, self._scheme, self._clock, mutating, validating)
+        return admission.Chain([*plugins.build(parts, self._config.admission_plugins), *self._guards()])
 
-    def _guards(self) -> list[admission.Validator]:
-        """What no flag switches off."""
+    def _guards(self) -> list[admission.Plugin]:
         if "RBAC" not in self._config.authorization_mode:
             return []
         return [escalation.Escalation(self._rbac, self._authorizer)]

@@ -1,7 +1,7 @@
 """Admission (A6): plugins that may change a write, then plugins that may refuse it; one refusal fails the request.
 
-The order is upstream's and stands in `build`. A plugin says which operations concern it, so that the many which concern
-none of a request's cost nothing.
+The order is upstream's and stands in `plugins.PLUGINS`. A plugin says which operations concern it, so that the many
+which concern none of a request's cost nothing. One that both changes and refuses is asked in both rounds.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from apimachinery.objects import Object
 from apiserver.registry.call import Call
@@ -39,12 +39,14 @@ class Plugin(Protocol):
     def handles(self, operation: str) -> bool: ...
 
 
+@runtime_checkable
 class Mutator(Plugin, Protocol):
     async def mutate(self, review: Review) -> Object | None:
         """The object to go on with; changing it in place and returning it is fine. Raises to refuse."""
         ...
 
 
+@runtime_checkable
 class Validator(Plugin, Protocol):
     async def validate(self, review: Review) -> None:
         """Raises to refuse."""
@@ -54,7 +56,9 @@ class Validator(Plugin, Protocol):
 class Chain:
     """What the registry calls (`registry.call.Admission`)."""
 
-    def __init__(self, mutators: Sequence[Mutator], validators: Sequence[Validator]) -> None:
+    def __init__(self, plugins: Sequence[Plugin]) -> None:
+        mutators = [plugin for plugin in plugins if isinstance(plugin, Mutator)]
+        validators = [plugin for plugin in plugins if isinstance(plugin, Validator)]
         operations = ("CREATE", "UPDATE", "DELETE", "CONNECT")
         self._mutators = {op: [plugin for plugin in mutators if plugin.handles(op)] for op in operations}
         self._validators = {op: [plugin for plugin in validators if plugin.handles(op)] for op in operations}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from apimachinery.objects import Object
 from apiserver.admission.chain import Review
+from apiserver.admission.plugins import Parts
 
 SECONDS = 300
 KEYS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -29,6 +30,10 @@ class DefaultTolerationSeconds:
         if missing:
             spec["tolerations"] = [*tolerations, *map(_toleration, missing)]
         return review.obj
+
+
+def make(parts: Parts) -> DefaultTolerationSeconds:
+    return DefaultTolerationSeconds()
 
 
 def _covers(toleration: Object, key: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from apimachinery import errors
 from apimachinery.objects import Object
 from apiserver.admission.chain import Review
+from apiserver.admission.plugins import Parts
 from apiserver.storage import types
 from apiserver.storage.store import Store
 
@@ -50,6 +51,10 @@ class NamespaceLifecycle:
             except types.StorageError as error:
                 raise errors.ServiceUnavailable(f"namespace {name} could not be read: {error}") from error
         return stored.object if stored is not None else None
+
+
+def make(parts: Parts) -> NamespaceLifecycle:
+    return NamespaceLifecycle(parts.store)
 
 
 def _is_terminating(namespace: Object) -> bool:

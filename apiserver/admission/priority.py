@@ -9,6 +9,7 @@ from __future__ import annotations
 from apimachinery import errors
 from apimachinery.objects import Object
 from apiserver.admission.chain import Review
+from apiserver.admission.plugins import Parts
 from apiserver.storage.store import Store
 
 _CLASSES = "/registry/priorityclasses/"
@@ -76,6 +77,10 @@ class Priority:
         classes = [stored.object for stored in self._store.cached_list(_CLASSES)]
         defaults = [found for found in classes if found.get("globalDefault")]
         return min(defaults, key=lambda found: int(found.get("value") or 0), default=None)
+
+
+def make(parts: Parts) -> Priority:
+    return Priority(parts.store)
 
 
 def _read(priority_class: Object) -> tuple[str, int, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from apimachinery.objects import Object
 from apiserver.admission.chain import Review
+from apiserver.admission.plugins import Parts
 
 _MIRROR = "kubernetes.io/config.mirror"
 
@@ -26,3 +27,7 @@ class ServiceAccount:
             account = review.obj["spec"].get("serviceAccountName") or "default"
             review.obj["spec"]["serviceAccountName"] = review.obj["spec"]["serviceAccount"] = account
         return review.obj
+
+
+def make(parts: Parts) -> ServiceAccount:
+    return ServiceAccount()

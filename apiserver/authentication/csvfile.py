@@ -14,7 +14,6 @@ from pathlib import Path
 
 from apimachinery.clock import Clock
 from apiserver.authentication import groups
-from apiserver.config import ConfigError
 from apiserver.registry.call import User
 
 _log = logging.getLogger("apiserver.authentication")
@@ -23,14 +22,18 @@ _log = logging.getLogger("apiserver.authentication")
 _CHECK_SECONDS = 1.0
 
 
+class UserFileError(ValueError):
+    """The file cannot be used; the message says why."""
+
+
 def parse(text: str, authenticator: str) -> list[tuple[str, User]]:
-    """The (secret, user) pairs of a file. Raises ConfigError with the number of the bad line."""
+    """The (secret, user) pairs of a file. Raises UserFileError with the number of the bad line."""
     entries = []
     for number, row in enumerate(csv.reader(text.splitlines(), skipinitialspace=True), 1):
         if not row:
             continue
         if len(row) < 3 or not row[0].strip():
-            raise ConfigError(f"line {number}: at least three columns are needed (secret,user,uid), found {len(row)}")
+            raise UserFileError(f"line {number}: at least three columns are needed (secret,user,uid), found {len(row)}")
         listed = tuple(group.strip() for group in row[3].split(",") if group.strip()) if len(row) > 3 else ()
         entries.append((row[0].strip(), User(row[1].strip(), row[2].strip(), listed, authenticator=authenticator)))
     return entries
@@ -49,14 +52,14 @@ class UserFile:
         self._users: dict[bytes, User] = {}
 
     def load(self) -> None:
-        """Reads the file. Raises ConfigError when it cannot be used."""
+        """Reads the file. Raises UserFileError when it cannot be used."""
         try:
             self._seen = self._stamp()
             entries = parse(self._path.read_text(), self._authenticator)
         except OSError as error:
-            raise ConfigError(f"cannot read {self._path}: {error.strerror}") from error
-        except (ConfigError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{self._path}: {error}") from error
+            raise UserFileError(f"cannot read {self._path}: {error.strerror}") from error
+        except (UserFileError, UnicodeDecodeError) as error:
+            raise UserFileError(f"{self._path}: {error}") from error
         self._users = {self._key(secret, user.name): groups.with_authenticated(user) for secret, user in entries}
 
     def find(self, secret: str, name: str = "") -> User | None:
@@ -76,7 +79,7 @@ class UserFile:
             if self._stamp() != self._seen:
                 self.load()
                 _log.info("A4 read %s again: %d users", self._path, len(self._users))
-        except (OSError, ConfigError) as error:
+        except (OSError, UserFileError) as error:
             _log.error("A4 %s changed and cannot be used, the last good one stays: %s", self._path, error)
 
     def _stamp(self) -> tuple[int, int, int]:

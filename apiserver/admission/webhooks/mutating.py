@@ -8,6 +8,7 @@ from __future__ import annotations
 from apimachinery import errors, patch
 from apimachinery.objects import Object
 from apiserver.admission.chain import Review
+from apiserver.admission.plugins import Parts
 from apiserver.admission.webhooks.calling import denial
 from apiserver.admission.webhooks.configuration import Webhook
 from apiserver.admission.webhooks.reviewing import Reviewer
@@ -64,3 +65,7 @@ class MutatingAdmissionWebhook:
         if not isinstance(changed, dict):
             raise errors.InternalError(f'Internal error occurred: webhook "{webhook.name}" patched the object away')
         return decoding.typed(self._scheme, call, changed, kind)
+
+
+def make(parts: Parts) -> MutatingAdmissionWebhook:
+    return MutatingAdmissionWebhook(parts.mutating, parts.scheme)

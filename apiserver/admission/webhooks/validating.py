@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from apiserver.admission.chain import Review
+from apiserver.admission.plugins import Parts
 from apiserver.admission.webhooks.calling import denial
 from apiserver.admission.webhooks.configuration import Webhook
 from apiserver.admission.webhooks.reviewing import Reviewer
@@ -32,3 +33,7 @@ class ValidatingAdmissionWebhook:
         verdict = await self._reviewer.ask(webhook, review)
         if verdict is not None and not verdict.allowed:
             raise denial(webhook, verdict)
+
+
+def make(parts: Parts) -> ValidatingAdmissionWebhook:
+    return ValidatingAdmissionWebhook(parts.validating)

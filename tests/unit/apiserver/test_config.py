@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from apiserver import config
+from apiserver.admission import plugins
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def test_tls_is_not_optional() -> None:
 
 def test_disabled_plugins_are_left_out_in_order(files: list[str]) -> None:
     parsed = config.parse([*files, "--disable-admission-plugins=Priority"])
-    expected = tuple(name for name in config.ADMISSION_PLUGINS if name != "Priority")
+    expected = tuple(name for name in plugins.NAMES if name != "Priority")
     assert parsed.admission_plugins == expected
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from apimachinery.clock import FixedClock
 from apiserver.authentication import csvfile
-from apiserver.config import ConfigError
 
 
 def write(path: Path, text: str) -> None:
@@ -66,5 +65,5 @@ def test_a_changed_file_is_read_after_a_second_and_a_broken_one_is_not_taken(pat
 def test_a_bad_line_is_named(tmp_path: Path, text: str) -> None:
     file = tmp_path / "bad.csv"
     file.write_text(text)
-    with pytest.raises(ConfigError, match=f"line {text.count(chr(10))}: at least three columns"):
+    with pytest.raises(csvfile.UserFileError, match=f"line {text.count(chr(10))}: at least three columns"):
         csvfile.UserFile(str(file), "token", FixedClock()).load()
