@@ -11,9 +11,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from apimachinery import fieldset, schemas
+import orjson
+
+from apimachinery import fieldset
 from apimachinery.fieldset import HERE, MEMBER, FieldSet
 from apimachinery.schema import ANYTHING, Field, List, Map, Node, Struct
 
@@ -47,10 +50,10 @@ def fields_of(value: Any, node: Node) -> FieldSet:
             elif below:
                 result["f:" + name] = below
     elif type(value) is list and isinstance(node, List):
-        identity = _identity(node)
+        step_of = identity(node)
         for item in value:
             below = fields_of(item, node.item) if _is_walked(item, node.item) else MEMBER
-            result[identity(item)] = fieldset.with_member(below)
+            result[step_of(item)] = fieldset.with_member(below)
         return dict(sorted(result.items()))
     return result
 
@@ -70,8 +73,8 @@ def everything(value: Any, node: Node) -> FieldSet:
                 result["f:" + name] = MEMBER
         return result
     assert isinstance(node, List)
-    identity, item_node = _identity(node), node.item
-    below = {identity(item): everything(item, item_node) for item in value}
+    step_of, item_node = identity(node), node.item
+    below = {step_of(item): everything(item, item_node) for item in value}
     return result | dict(sorted(below.items()))
 
 
@@ -80,8 +83,8 @@ def changes(old: Any, new: Any, node: Node) -> Changes:
     if type(new) is dict:
         return _object_changes(old, new, node)
     assert isinstance(node, List)
-    identity = _identity(node)
-    before, after = {identity(item): item for item in old}, {identity(item): item for item in new}
+    step_of = identity(node)
+    before, after = {step_of(item): item for item in old}, {step_of(item): item for item in new}
     changed: FieldSet = {}
     removed: FieldSet = {}
     for step, item in after.items():
@@ -146,9 +149,9 @@ def merged(live: Any, config: Any, node: Node) -> Any:
 
 def _merged_items(live: list[Any], config: list[Any], node: List) -> list[Any]:
     """The items of both. The config's keep its order; those of the live list alone keep their places among them."""
-    identity = _identity(node)
-    before = [(identity(item), item) for item in live]
-    wanted = {identity(item): item for item in config}
+    step_of = identity(node)
+    before = [(step_of(item), item) for item in live]
+    wanted = {step_of(item): item for item in config}
     known = dict(before)
     queue = deque(wanted)
     shared = deque(key for key in wanted if key in known)
@@ -179,10 +182,10 @@ def without(value: Any, fields: FieldSet, kept: FieldSet, node: Node) -> Any:
     if type(value) is dict:
         return _fields_without(value, fields, kept, node)
     assert isinstance(node, List)
-    identity = _identity(node)
+    step_of = identity(node)
     left: list[Any] = []
     for item in value:
-        step = identity(item)
+        step = step_of(item)
         below, owned = fields.get(step), kept.get(step)
         if below is None:
             left.append(item)
@@ -237,24 +240,30 @@ def _field_node(node: Node, name: str) -> Node:
     return node.value if isinstance(node, Map) else _FREE
 
 
-def _identity(node: List) -> Identity:
-    """How the items of a list are told apart."""
+@lru_cache(maxsize=4096)
+def identity(node: List) -> Identity:
+    """How the items of a list are told apart: the step of each."""
     if node.list_type == "set":
         return fieldset.item_by_value
-    keys = node.keys
-    if len(keys) == 1 and schemas.list_key_default(keys[0]) is None:
-        return _by_one_key(keys[0])
+    keys = {key: node.key_defaults.get(key) for key in node.keys}
+    if len(keys) == 1:
+        [(key, default)] = keys.items()
+        return _by_one_key(key, default)
 
     def by_keys(item: Any) -> str:
         given = item if isinstance(item, dict) else {}
-        values = {key: given.get(key, schemas.list_key_default(key)) for key in keys}
+        values = {key: given.get(key, default) for key, default in keys.items()}
         return fieldset.item_by_keys({key: value for key, value in values.items() if value is not None})
 
     return by_keys
 
 
-def _by_one_key(key: str) -> Identity:
+def _by_one_key(key: str, default: str | None) -> Identity:
+    head = fieldset.item_by_keys({key: 0}).removesuffix("0}")
+    missing = fieldset.item_by_keys({} if default is None else {key: default})
+
     def by_key(item: Any) -> str:
-        return fieldset.item_by_keys({key: item[key]} if type(item) is dict and key in item else {})
+        value = item.get(key) if type(item) is dict else None
+        return missing if value is None else head + orjson.dumps(value).decode() + "}"
 
     return by_key

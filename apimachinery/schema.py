@@ -237,15 +237,25 @@ class IntOrString(Node):
 
 
 class List(Node):
-    """An array. `list_type` is atomic, set or map; a map list's items are told apart by the values of `keys`."""
+    """An array. `list_type` is atomic, set or map; a map list's items are told apart by the values of `keys`.
 
-    __slots__ = ("item", "keys", "list_type")
+    `key_defaults` has the values of keys that an item may leave out.
+    """
+
+    __slots__ = ("item", "key_defaults", "keys", "list_type")
     item: Node
 
-    def __init__(self, item: Node, list_type: str = "atomic", keys: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        item: Node,
+        list_type: str = "atomic",
+        keys: tuple[str, ...] = (),
+        key_defaults: dict[str, Any] | None = None,
+    ) -> None:
         self.item = item
         self.list_type = list_type
         self.keys = keys
+        self.key_defaults = key_defaults or {}
 
     @property
     def go_type(self) -> str:  # type: ignore[override]  # a class attribute elsewhere

@@ -37,9 +37,13 @@ _SPECIAL: dict[str, Node] = {
     "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaPropsOrStringArray": schema.ANYTHING,
 }
 
-_LIST_KEY_DEFAULTS = {"protocol": "TCP", "name": ""}
-"""Values of list-map keys that an item may leave out; upstream's own schemas carry them as field defaults."""
-
+_KEY_DEFAULTS: dict[str, dict[str, Any]] = {
+    "ContainerPort": {"protocol": "TCP"},
+    "ServicePort": {"protocol": "TCP"},
+    "LocalObjectReference": {"name": ""},
+    "ObjectReference": {"name": ""},
+}
+"""List-map keys that an item may leave out; upstream's own schemas carry them as field defaults."""
 
 _INLINE_ENDINGS = ("Spec", "Status", "Strategy", "Meta")
 _INLINE = frozenset({"ContainerState", "DaemonEndpoint", "EventSource", "NodeDaemonEndpoints", "NodeSystemInfo"}) | {
@@ -141,10 +145,10 @@ class Schemas:
             case "number":
                 return schema.NUMBER
             case "array":
+                item = self._node(described["items"])
                 keys = tuple(described.get("x-kubernetes-list-map-keys", ()))
-                return schema.List(
-                    self._node(described["items"]), described.get("x-kubernetes-list-type", "atomic"), keys
-                )
+                defaults = _KEY_DEFAULTS.get(item.name) if isinstance(item, Struct) else None
+                return schema.List(item, described.get("x-kubernetes-list-type", "atomic"), keys, defaults)
             case "object" if "additionalProperties" in described:
                 atomic = described.get("x-kubernetes-map-type") == "atomic"
                 return schema.Map(self._node(described["additionalProperties"]), atomic=atomic)
@@ -155,11 +159,6 @@ def _is_inline(described: dict[str, Any]) -> bool:
     """Whether Go holds a field's struct by value; the definitions do not say it, but the types' names do."""
     name = described.get("$ref", "").rpartition(".")[2]
     return name.endswith(_INLINE_ENDINGS) or name in _INLINE
-
-
-def list_key_default(key: str) -> str | None:
-    """What a list-map key counts as in an item that leaves it out; None where it must be given."""
-    return _LIST_KEY_DEFAULTS.get(key)
 
 
 def _read() -> dict[str, Any]:

@@ -80,6 +80,15 @@ def report(call: Call, expected: GVK, unknown: list[str], duplicates: list[str])
             call.warnings += notes
 
 
+def report_strict(call: Call, duplicates: list[str]) -> None:
+    """As `report`, for an apply configuration, which has no unknown fields. Raises BadRequest."""
+    notes = [f'error converting YAML to JSON: key "{key}" already set in map' for key in duplicates]
+    if notes and call.field_validation == "Strict":
+        raise errors.BadRequest(f"error strict decoding YAML: {', '.join(notes)}")
+    if call.field_validation == "Warn":
+        call.warnings += notes
+
+
 def unfit(expected: GVK, why: str) -> errors.BadRequest:
     return errors.BadRequest(
         f'{expected.kind} in version "{expected.version}" cannot be handled as a {expected.kind}: {why}'

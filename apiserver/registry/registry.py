@@ -117,6 +117,8 @@ class Registry:
 
     async def patch(self, call: Call, patch_type: str, body: bytes) -> Stored:
         if patch_type == patches.APPLY:
+            if call.subresource == "scale":
+                return scale.stored_view(await self._applier.apply(call, body, self._scale_gate))
             return await self._applier.apply(call, body)
         if call.subresource == "scale":
             patch = Patch(self.scheme, call, patch_type, body, scale.SCALE)

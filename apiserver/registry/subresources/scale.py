@@ -39,6 +39,13 @@ def fold(workload: Object, scale: Object) -> Object:
     return workload | {"metadata": metadata, "spec": spec}
 
 
+def configuration(kind: GVK, scale: Object) -> Object:
+    """What a Scale that is applied says of its workload."""
+    metadata = {name: scale["metadata"][name] for name in _KEPT if name in scale["metadata"]}
+    config: Object = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
+    return fold(config, scale) if "replicas" in (scale.get("spec") or {}) else config
+
+
 class ScaleGate:
     """Admission of a scale sees Scales; what it changes of one goes into the workload."""
 
