@@ -123,6 +123,10 @@ class Bench:
     async def _namespace(self, name: str) -> None:
         body = b'{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"%b"}}' % name.encode()
         await self.measure(1, lambda _: ("POST", "/api/v1/namespaces", body, JSON), 5, 1)
+        # What a controller would do: without it no pod is admitted
+        account = b'{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"default"}}'
+        accounts = f"/api/v1/namespaces/{name}/serviceaccounts"
+        await self.measure(1, lambda _: ("POST", accounts, account, JSON), 5, 1)
 
 
 async def run(options: argparse.Namespace) -> None:

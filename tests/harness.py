@@ -26,6 +26,8 @@ from tests import etcd as etcds
 READY_SECONDS = 30.0
 KUBECTL = Path(sys.executable).parent / "kubectl"
 
+_NO_ACCOUNTS = "--disable-admission-plugins=ServiceAccount"
+
 # token,user,uid,groups
 TOKENS = """\
 admin-token,root,0,system:masters
@@ -35,9 +37,13 @@ bob-token,bob,1002
 
 
 class Server:
-    """One etcd and one apiserver."""
+    """One etcd and one apiserver.
 
-    def __init__(self, *flags: str, workers: int = 1, etcd_flags: Sequence[str] = ()) -> None:
+    `accounts`: pods need a ServiceAccount, as in a cluster. Without controllers nobody makes one, so that the admission
+    plugin is off unless asked for, as in upstream's own integration tests.
+    """
+
+    def __init__(self, *flags: str, workers: int = 1, etcd_flags: Sequence[str] = (), accounts: bool = False) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="armillary-api-"))
         self.port = etcds.free_ports(1)[0]
         self.url = f"https://127.0.0.1:{self.port}"
@@ -51,7 +57,7 @@ class Server:
         self.tokens = self.folder / "tokens.csv"
         self.tokens.write_text(TOKENS)
         self.log = self.folder / "apiserver.log"
-        self._flags = [f"--workers={workers}", *flags]
+        self._flags = [f"--workers={workers}", *([] if accounts else [_NO_ACCOUNTS]), *flags]
         self._process: subprocess.Popen[bytes] | None = None
 
     # --- life

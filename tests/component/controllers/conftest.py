@@ -34,7 +34,7 @@ STOP_SECONDS = 10
 @pytest.fixture(scope="package")
 def server() -> Iterator[harness.Server]:
     """A server of their own: controllers write into every namespace, which other tests have for themselves."""
-    with harness.Server() as server:
+    with harness.Server(accounts=True) as server:
         yield server
 
 
