@@ -16,7 +16,7 @@ from apiserver import asgi, metrics, responses
 from apiserver import request as requests
 from apiserver.filters import access, authenticate, authorize, chain, deadline, impersonate, inflight, recovery
 from apiserver.filters import requests as request_info
-from apiserver.handlers import discovery, health, openapi, resources, version
+from apiserver.handlers import aggregation, discovery, health, openapi, resources, version
 from apiserver.request import Request
 
 # Outermost first. Auditing (A8) will stand after Authenticate, so that its records name the user.
@@ -42,6 +42,7 @@ class Handlers:
     health: health.Health
     openapi: openapi.OpenAPI
     metrics: metrics.Metrics
+    aggregator: aggregation.Aggregator
 
 
 class Application(FastAPI):
@@ -51,6 +52,7 @@ class Application(FastAPI):
         # Its own documentation pages would stand between the Kubernetes API's paths
         super().__init__(openapi_url=None, docs_url=None, redoc_url=None)
         self._chain = chain.fold(FILTERS, self._dispatch, wiring)
+        self._aggregator = handlers.aggregator
         self._generic = {"api": handlers.resources, "apis": handlers.resources}
         served = routes(handlers)
         self.router.default = served[""]  # what does not even start with a slash
@@ -62,8 +64,16 @@ class Application(FastAPI):
         await self._chain(scope, receive, send)
 
     async def _dispatch(self, scope: asgi.Scope, receive: asgi.Receive, send: asgi.Send) -> None:
-        """The innermost step. Resources are most of the traffic and need no pattern matching: their prefix tells."""
-        generic = self._generic.get(requests.of(scope).info.prefix)
+        """The innermost step: what extension servers have, then what is here.
+
+        Resources are most of the traffic and need no pattern matching: their prefix tells.
+        """
+        info = requests.of(scope).info
+        remote = self._aggregator.serves(info)
+        if remote is not None:
+            await self._aggregator.handle(remote, scope, receive, send)
+            return
+        generic = self._generic.get(info.prefix)
         if generic is not None:
             await generic(scope, receive, send)
         else:

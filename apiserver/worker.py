@@ -24,12 +24,13 @@ from apiserver import app, bootstrap, config, metrics, server, supervisor
 from apiserver.admission import chain as admission
 from apiserver.admission import plugins
 from apiserver.admission.webhooks import calling, configuration, reviewing
+from apiserver.aggregation import wiring
 from apiserver.authentication import csvfile, tokens, union, x509
 from apiserver.authorization import escalation, rbac
 from apiserver.authorization import union as authorizers
 from apiserver.authorization.attributes import Authorizer
 from apiserver.filters import chain
-from apiserver.handlers import discovery, health, openapi, resources, reviews, watch
+from apiserver.handlers import aggregation, discovery, health, openapi, resources, reviews, watch
 from apiserver.handlers.connect import kubelets, pods, proxy
 from apiserver.registry.registry import Registry
 from apiserver.scheme.scheme import Scheme
@@ -66,21 +67,23 @@ class Worker:
             self._scheme, self._store, self._admission, self._clock, service_cidr=settings.service_cluster_ip_range
         )
         self._bearer = self._bearer_tokens()
+        self._aggregation = wiring.Aggregation(settings, self._scheme, self._store, self._clock)
         self._bootstrapped = False
 
     def application(self) -> app.Application:
-        wiring = chain.Wiring(self._config, self._clock, self._metrics, self._authenticators(), self._authorizer)
-        return app.Application(self._handlers(), wiring)
+        parts = chain.Wiring(self._config, self._clock, self._metrics, self._authenticators(), self._authorizer)
+        return app.Application(self._handlers(), parts)
 
     @contextlib.asynccontextmanager
     async def life(self) -> AsyncIterator[None]:
         """Within it requests can be served. Raises Unavailable when etcd does not answer."""
         await self._store.start()
-        for follower in (self._rbac, self._mutating, self._validating):
+        for follower in (self._rbac, self._mutating, self._validating, self._aggregation):
             follower.follow(self._store)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._bootstrap()), group.create_task(self._registry.run())]
             tasks.append(group.create_task(self._flush()))
+            tasks.append(group.create_task(self._aggregation.run(self._registry, controls=self._index == 0)))
             try:
                 yield
             finally:
@@ -108,12 +111,18 @@ class Worker:
         generic = resources.Resources(
             self._scheme,
             self._registry,
-            discovery.Discovery(self._scheme, address),
+            discovery.Discovery(self._aggregation.catalog, address),
             watch.Watches(self._registry, self._config.min_request_timeout),
             {**self._reviews().handlers(), **self._connections()},
             self._clock.now,
         )
-        return app.Handlers(generic, health.Health(self._checks()), openapi.OpenAPI(self._scheme), self._metrics)
+        return app.Handlers(
+            generic,
+            health.Health(self._checks()),
+            openapi.OpenAPI(self._scheme, self._aggregation.remotes, self._aggregation.documents),
+            self._metrics,
+            aggregation.Aggregator(self._aggregation.remotes, self._aggregation.front_proxy),
+        )
 
     def _checks(self) -> dict[str, dict[str, health.Check]]:
         live: dict[str, health.Check] = {"ping": health.ping, "etcd": self._check_etcd}

@@ -7,6 +7,8 @@
     controller-manager, scheduler CN system:kube-controller-manager, system:kube-scheduler
     kubelet-NODE-client           CN system:node:NODE, O system:nodes
     kubelet-NODE                  serving
+    front-proxy-ca                an authority of its own: who has a certificate of it may name any user
+    front-proxy-client            the apiserver as a client of extension servers
     etcd-ca                       an authority of its own: no client of the apiserver is a client of etcd
     etcd-server, apiserver-etcd-client
     sa.key, sa.pub                sign and check service-account tokens
@@ -54,6 +56,7 @@ ADMIN = Identity("admin", "kubernetes-admin", ("system:masters",))
 CONTROLLER_MANAGER = Identity("controller-manager", "system:kube-controller-manager")
 SCHEDULER = Identity("scheduler", "system:kube-scheduler")
 KUBELET_CLIENT = Identity("apiserver-kubelet-client", "kube-apiserver-kubelet-client", ("system:masters",))
+FRONT_PROXY = Identity("front-proxy-client", "front-proxy-client")
 
 
 def node_identity(node: str) -> Identity:
@@ -85,6 +88,7 @@ def make_cluster_pki(
     ca = _authority(pki, "ca", "kubernetes", moment)
     _serving(pki, ca, "apiserver", "kube-apiserver", [*SERVICE_NAMES, *LOOPBACK, SERVICE_ADDRESS, *hosts], moment)
     _client(pki, ca, KUBELET_CLIENT, moment)
+    _client(pki, _authority(pki, "front-proxy-ca", "front-proxy-ca", moment), FRONT_PROXY, moment)
     _etcd(pki, list(etcd_hosts), moment)
     _signing_key(pki)
     for identity in (ADMIN, CONTROLLER_MANAGER, SCHEDULER):

@@ -128,6 +128,10 @@ class Server:
             "kubelet-client-certificate": self.pki.cert("apiserver-kubelet-client"),
             "kubelet-client-key": self.pki.key("apiserver-kubelet-client"),
             "kubelet-certificate-authority": self.pki.ca,
+            "proxy-client-cert-file": self.pki.cert("front-proxy-client"),
+            "proxy-client-key-file": self.pki.key("front-proxy-client"),
+            "requestheader-client-ca-file": self.pki.cert("front-proxy-ca"),
+            "requestheader-allowed-names": "front-proxy-client",
         }
         return [
             sys.executable,

@@ -1,4 +1,4 @@
-"""Discovery (A3, K3): which groups, versions and resources there are, made from the resource table.
+"""Discovery (A3, K3): which groups, versions and resources there are, here and on extension servers.
 
 Served as upstream does: `/api`, `/apis`, `/apis/GROUP`, `/api/v1`, `/apis/GROUP/VERSION`, and, where the client accepts
 it, the whole in one aggregated document (`apidiscovery.k8s.io/v2`) with an ETag. Documents are made at first use and
@@ -17,19 +17,20 @@ import orjson
 
 from apimachinery import errors
 from apiserver import responses
+from apiserver.aggregation.catalog import Catalog
+from apiserver.aggregation.documents import Described
 from apiserver.asgi import Send
 from apiserver.request import Request
 from apiserver.scheme.resources import Resource, Subresource
-from apiserver.scheme.scheme import Scheme
 
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
 
 
 class Discovery:
-    def __init__(self, scheme: Scheme, server_address: str) -> None:
-        self._scheme = scheme
+    def __init__(self, catalog: Catalog, server_address: str) -> None:
+        self._catalog = catalog
         self._server_address = server_address
-        self._generation = -1
+        self._generation = (-1, -1, -1)
         self._documents: dict[str, tuple[bytes, str]] = {}
 
     async def roots(self, request: Request, send: Send) -> None:
@@ -47,14 +48,14 @@ class Discovery:
 
     async def group(self, request: Request, send: Send, group: str) -> None:
         """`/apis/GROUP`."""
-        if group not in self._scheme.groups():
+        if not group or group not in self._catalog.groups():
             raise not_found()
         await self._send(request, send, f"apis/{group}", lambda: self._group(group, top_level=True))
 
     async def version(self, request: Request, send: Send, group: str, version: str) -> None:
         """`/api/v1` and `/apis/GROUP/VERSION`."""
-        rows = self._scheme.groups().get(group, {}).get(version)
-        if rows is None:
+        rows = self._catalog.groups().get(group, {}).get(version)
+        if not isinstance(rows, list):  # an extension server's own is passed on before this
             raise not_found()
         await self._send(request, send, f"{group}/{version}", lambda: _resource_list(group, version, rows))
 
@@ -66,9 +67,9 @@ class Discovery:
         build: Callable[[], dict[str, Any]],
         content_type: str = "",
     ) -> None:
-        if self._generation != self._scheme.generation:
+        if self._generation != self._catalog.generation:
             self._documents.clear()
-            self._generation = self._scheme.generation
+            self._generation = self._catalog.generation
         if key not in self._documents:
             body = orjson.dumps(build())
             self._documents[key] = (body, hashlib.sha256(body).hexdigest().upper()[:32])
@@ -78,25 +79,24 @@ class Discovery:
             return
         headers = [(b"etag", f'"{etag}"'.encode()), (b"vary", b"Accept")]
         if request.header(b"if-none-match").strip('"') == etag:
-            await send({"type": "http.response.start", "status": 304, "headers": headers})
-            await send({"type": "http.response.body", "body": b""})
+            await responses.send_not_modified(send, headers)
             return
         await responses.send_bytes(request, send, 200, body, content_type, headers)
 
     def _core_versions(self) -> dict[str, Any]:
         return {
             "kind": "APIVersions",
-            "versions": list(self._scheme.groups().get("", {})),
+            "versions": list(self._catalog.groups().get("", {})),
             "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": self._server_address}],
         }
 
     def _group_list(self) -> dict[str, Any]:
-        groups = [self._group(group) for group in self._scheme.groups() if group]
+        groups = [self._group(group) for group in self._catalog.groups() if group]
         return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
     def _group(self, group: str, *, top_level: bool = False) -> dict[str, Any]:
         versions = [
-            {"groupVersion": f"{group}/{version}", "version": version} for version in self._scheme.groups()[group]
+            {"groupVersion": f"{group}/{version}", "version": version} for version in self._catalog.groups()[group]
         ]
         body = {"name": group, "versions": versions, "preferredVersion": versions[0]}
         return {"kind": "APIGroup", "apiVersion": "v1", **body} if top_level else body
@@ -108,7 +108,7 @@ class Discovery:
                 "metadata": {"name": group, "creationTimestamp": None} if group else {"creationTimestamp": None},
                 "versions": [_aggregated_version(name, rows) for name, rows in versions.items()],
             }
-            for group, versions in self._scheme.groups().items()
+            for group, versions in self._catalog.groups().items()
             if bool(group) == (prefix == "apis")
         ]
         return {
@@ -182,8 +182,11 @@ def _subresource_entry(row: Resource, sub: Subresource) -> dict[str, Any]:
     return entry
 
 
-def _aggregated_version(version: str, rows: list[Resource]) -> dict[str, Any]:
-    return {"version": version, "resources": [_aggregated_resource(row) for row in rows], "freshness": "Current"}
+def _aggregated_version(version: str, rows: list[Resource] | Described) -> dict[str, Any]:
+    """One version's resources. `Stale` is what an extension server said before it could no longer be reached."""
+    if isinstance(rows, list):
+        return {"version": version, "resources": [_aggregated_resource(row) for row in rows], "freshness": "Current"}
+    return {"version": version, "resources": rows.resources, "freshness": "Current" if rows.fresh else "Stale"}
 
 
 def _aggregated_resource(row: Resource) -> dict[str, Any]:

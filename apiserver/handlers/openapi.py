@@ -16,6 +16,8 @@ import orjson
 
 from apimachinery import errors
 from apiserver import responses
+from apiserver.aggregation.documents import Described, Documents
+from apiserver.aggregation.remotes import Remotes
 from apiserver.asgi import Send
 from apiserver.handlers import discovery
 from apiserver.handlers.version import KUBERNETES
@@ -33,9 +35,11 @@ _FOR_EVER = [(b"cache-control", b"public, immutable"), (b"expires", b"Thu, 31 De
 
 
 class OpenAPI:
-    def __init__(self, scheme: Scheme) -> None:
+    def __init__(self, scheme: Scheme, remotes: Remotes, elsewhere: Documents) -> None:
         self._scheme = scheme
-        self._generation = -1
+        self._remotes = remotes
+        self._elsewhere = elsewhere
+        self._generation = (-1, -1, -1)
         self._places: dict[str, Place] = {}
         self._hashes: dict[str, str] = {}
         self._compressed: dict[tuple[str, str], bytes] = {}  # by hash and media type
@@ -54,19 +58,32 @@ class OpenAPI:
 
     def _refresh(self) -> None:
         """Forgets what the table's changes made untrue; what they did not touch stays."""
-        if self._generation == self._scheme.generation:
+        generation = (self._scheme.generation, self._remotes.generation, self._elsewhere.generation)
+        if self._generation == generation:
             return
-        self._generation = self._scheme.generation
+        self._generation = generation
         self._places = places.of(self._scheme)
         self._hashes = {
             name: places.fingerprint(name, place, self._scheme, _VERSION) for name, place in self._places.items()
         }
-        self._hashes["v2"] = hashlib.sha512("".join(self._hashes.values()).encode()).hexdigest().upper()
+        whole = hashlib.sha512("".join(self._hashes.values()).encode())
+        for _, described in self._described():
+            whole.update(orjson.dumps([described.openapi_url, described.openapi_v2], option=orjson.OPT_SORT_KEYS))
+        self._hashes["v2"] = whole.hexdigest().upper()
         current = set(self._hashes.values())
         self._compressed = {key: body for key, body in self._compressed.items() if key[0] in current}
 
+    def _described(self) -> list[tuple[str, Described]]:
+        """What extension servers say of themselves, by place; the same order in each worker."""
+        found = [(remote.path.strip("/"), self._elsewhere.of(remote.group, remote.version)) for remote in self._remotes]
+        return sorted(found, key=lambda item: item[0])
+
     async def _send_index(self, request: Request, send: Send) -> None:
         paths = {name: {"serverRelativeURL": f"{_INDEX}/{name}?hash={self._hashes[name]}"} for name in self._places}
+        for name, described in self._described():
+            paths.pop(name, None)
+            if described.openapi_url.startswith(f"{_INDEX}/{name}"):
+                paths[name] = {"serverRelativeURL": described.openapi_url}
         body = orjson.dumps({"paths": paths})
         etag = f'"{self._hashes["v2"]}"'.encode()
         if request.headers.get(b"if-none-match") == etag:
@@ -96,7 +113,10 @@ class OpenAPI:
         rows = self._scheme.rows()
         known = Definitions(rows, self._scheme.schemas, self._scheme.published)
         extra = [operation for place in self._places.values() for operation in place.extra]
-        return orjson.dumps(documents.v2(rows, extra, known, _VERSION))
+        document = documents.v2(rows, extra, known, _VERSION)
+        for _, described in self._described():
+            documents.merge_v2(document, described.openapi_v2)
+        return orjson.dumps(document)
 
     async def _send(
         self,

@@ -110,6 +110,17 @@ def _named(kind: GVK) -> dict[str, str]:
     return {"group": kind.group, "kind": kind.kind, "version": kind.version}
 
 
+def references(described: Any) -> list[str]:
+    """The names of all definitions that are referred to."""
+    if isinstance(described, list):
+        return [name for item in described for name in references(item)]
+    if not isinstance(described, dict):
+        return []
+    found = [name for value in described.values() for name in references(value)]
+    reference = described.get("$ref")
+    return [*found, reference.removeprefix(PREFIX)] if isinstance(reference, str) else found
+
+
 def for_v2(schema: Any) -> Any:
     """A custom resource's schema without what version 2 does not have.
 

@@ -59,6 +59,18 @@ def v2(rows: Iterable[Resource], extra: Iterable[Operation], known: Definitions,
     }
 
 
+def merge_v2(document: Document, other: Document) -> None:
+    """Adds another server's paths and what they refer to. A definition that is here already stays as it is here."""
+    document["paths"] |= other.get("paths") or {}
+    offered, known = other.get("definitions") or {}, document["definitions"]
+    queue = definitions.references(other.get("paths") or {})
+    while queue:
+        name = queue.pop()
+        if name in offered and name not in known:
+            known[name] = offered[name]
+            queue += definitions.references(offered[name])
+
+
 def _operations(rows: Iterable[Resource], known: Definitions) -> list[Operation]:
     return [operation for row in rows for operation in operations.of(row, custom=known.is_custom(row))]
 

@@ -112,10 +112,24 @@ def _apiserver(settings: Settings, facts: Facts) -> Process:
         "kubelet-client-certificate": pki.cert("apiserver-kubelet-client"),
         "kubelet-client-key": pki.key("apiserver-kubelet-client"),
         "kubelet-certificate-authority": pki.ca,
+        "proxy-client-cert-file": pki.cert("front-proxy-client"),
+        "proxy-client-key-file": pki.key("front-proxy-client"),
+        "requestheader-client-ca-file": pki.cert("front-proxy-ca"),
+        "requestheader-allowed-names": "front-proxy-client",
+        # It stands outside the nodes, where no service proxy leads cluster addresses to endpoints
+        "enable-aggregator-routing": "true",
     }
     check = _https(f"{settings.server}/readyz", pki.ca, pki, "admin")
     argv = [*_module(facts, "apiserver"), *_flags(flags)]
-    stems = ("ca", "apiserver", "apiserver-etcd-client", "apiserver-kubelet-client", "etcd-ca")
+    stems = (
+        "ca",
+        "apiserver",
+        "apiserver-etcd-client",
+        "apiserver-kubelet-client",
+        "etcd-ca",
+        "front-proxy-ca",
+        "front-proxy-client",
+    )
     inputs = facts.digests(*(f"{stem}.crt" for stem in stems), "sa.pub")
     return _process(settings, facts, "apiserver", argv, check, address=settings.server, after=("etcd",), inputs=inputs)
 

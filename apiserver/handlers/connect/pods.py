@@ -59,7 +59,7 @@ class Connections:
             if backend.head.status >= 400:
                 raise refused(backend.head, await backend.text(), call)
             await responses.begin_stream(request, send, 200, "text/plain")
-            await relay.body(backend, send)
+            await relay.body(request, backend, send)
         finally:
             await backend.close()
 

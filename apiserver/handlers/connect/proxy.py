@@ -100,7 +100,7 @@ class Proxies:
         headers = [header for header in relay.passed_headers(request) if header[0] != b"connection"]
         backend = await ask(target, [*headers, (b"Connection", b"close")], body)
         try:
-            await relay.answer(backend, send)
+            await relay.answer(request, backend, send)
         finally:
             await backend.close()
 

@@ -23,21 +23,27 @@ async def upgrade(request: Request, backend: Backend, send: Send) -> None:
         await splice.splice(request.connection, backend)
         return
     try:
-        await answer(backend, send)
+        await answer(request, backend, send)
     finally:
         await backend.close()
 
 
-async def answer(backend: Backend, send: Send) -> None:
+async def answer(request: Request, backend: Backend, send: Send) -> None:
     """The backend's answer: status, headers, body."""
     headers = [header for header in backend.head.headers if header[0] not in _HOP_HEADERS]
     await send({"type": "http.response.start", "status": backend.head.status, "headers": headers})
     await send({"type": "http.response.body", "body": b"", "more_body": True})
-    await body(backend, send)
+    await body(request, backend, send)
 
 
-async def body(backend: Backend, send: Send) -> None:
-    """The backend's body, piece by piece as it comes."""
-    async for part in backend.body():
-        await send({"type": "http.response.body", "body": part, "more_body": True})
+async def body(request: Request, backend: Backend, send: Send) -> None:
+    """The backend's body, piece by piece as it comes. A client that goes away ends it, though nothing comes."""
+    if request.connection is not None:
+        request.connection.on_end(backend.abort)
+    try:
+        async for part in backend.body():
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+    finally:
+        if request.connection is not None:
+            request.connection.on_end(None)
     await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from apiserver.registry.strategies import core, pods, policy, services, workloads
+from apiserver.registry.strategies import apiservices, core, pods, policy, services, workloads
 from apiserver.registry.strategies.base import Strategy, WithStatus
 from apiserver.scheme.resources import Resource
 
@@ -30,7 +30,7 @@ TABLE: dict[tuple[str, str], Strategy] = {
     ("", "secrets"): core.Secrets(),
     ("", "serviceaccounts"): core.ServiceAccounts(),
     ("", "services"): services.Services(),
-    ("apiregistration.k8s.io", "apiservices"): STATUS_ONLY,
+    ("apiregistration.k8s.io", "apiservices"): apiservices.APIServices(),
     ("apps", "controllerrevisions"): workloads.ControllerRevisions(),
     ("apps", "daemonsets"): workloads.DaemonSets(),
     ("apps", "deployments"): workloads.Deployments(),

@@ -39,6 +39,7 @@ def contents(folder: Path) -> dict[str, bytes]:
         ("scheduler", "system:kube-scheduler", []),
         ("kubelet-node-1-client", "system:node:node-1", ["system:nodes"]),
         ("apiserver-kubelet-client", "kube-apiserver-kubelet-client", ["system:masters"]),
+        ("front-proxy-client", "front-proxy-client", []),
     ],
 )
 def test_each_component_has_upstreams_identity(tmp_path: Path, stem: str, user: str, groups: list[str]) -> None:

@@ -1,0 +1,62 @@
+"""The parts of aggregation put together for one worker, and the tasks that keep them up to date."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable
+
+from apimachinery.clock import Clock
+from apiserver.aggregation.availability import Prober
+from apiserver.aggregation.catalog import Catalog
+from apiserver.aggregation.controller import Controller
+from apiserver.aggregation.documents import Documents
+from apiserver.aggregation.frontproxy import FrontProxy
+from apiserver.aggregation.remotes import Remotes
+from apiserver.aggregation.services import Services
+from apiserver.config import Config
+from apiserver.registry.registry import Registry
+from apiserver.scheme.scheme import Scheme
+from apiserver.storage.store import Store
+
+_log = logging.getLogger("apiserver.aggregation")
+
+_RESTART_SECONDS = 1.0
+
+
+class Aggregation:
+    def __init__(self, config: Config, scheme: Scheme, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._services = Services(store, random.SystemRandom(), by_endpoints=config.enable_aggregator_routing)
+        self.remotes = Remotes()
+        self.front_proxy = FrontProxy(config, self._services)
+        self.documents = Documents(self.remotes, self.front_proxy)
+        self.catalog = Catalog(scheme, self.remotes, self.documents)
+        self._controller: Controller | None = None
+
+    def follow(self, store: Store) -> None:
+        self.remotes.follow(store)
+
+    async def run(self, registry: Registry, *, controls: bool) -> None:
+        """Until cancelled; with `controls` this worker also writes the APIServices."""
+        tasks = [self._keep(self.documents.run)]
+        if controls:
+            prober = Prober(self.front_proxy)
+            controller = Controller(registry, self._store, self.remotes, self._services, prober, self._clock)
+            self._controller = controller
+            tasks.append(self._keep(controller.run))
+        await asyncio.gather(*tasks)
+
+    async def registered(self) -> str:
+        """Whether what is served here has its APIServices (a health check); only who writes them knows."""
+        return "" if self._controller is None or self._controller.registered else "APIServices are missing"
+
+    async def _keep(self, run: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            try:
+                await run()
+            except Exception:  # noqa: BLE001  # the outermost place: what others send must not end the worker
+                _log.exception("aggregation stumbled; starting again")
+            await self._clock.sleep(_RESTART_SECONDS)
