@@ -14,11 +14,18 @@ import binascii
 import re
 from typing import Any
 
-from apimachinery import clock, quantity
+from apimachinery import clock, gotext, quantity
 
 
 class TypeMismatch(ValueError):
-    """A value has a type or form that its field cannot hold; the message is the one of upstream's decoder."""
+    """A value has a type or form that its field cannot hold; the message is the one of upstream's decoder.
+
+    `unstructured` is what its converter says instead, which patches use.
+    """
+
+    def __init__(self, message: str, unstructured: str = "") -> None:
+        super().__init__(message)
+        self.unstructured = unstructured or message
 
 
 class Walk:
@@ -37,7 +44,8 @@ class Walk:
     def mismatch(self, value: Any, go_type: str) -> TypeMismatch:
         fields = ".".join(part for part in self.path if isinstance(part, str))
         where = f"Go struct field {self.struct}.{fields}" if fields else "Go value"
-        return TypeMismatch(f"json: cannot unmarshal {_json_type(value)} into {where} of type {go_type}")
+        message = f"json: cannot unmarshal {gotext.json_type(value)} into {where} of type {go_type}"
+        return TypeMismatch(message, _unconverted(value, go_type))
 
 
 def render_path(path: list[str | int]) -> str:
@@ -51,21 +59,15 @@ def render_path(path: list[str | int]) -> str:
     return text
 
 
-def _json_type(value: Any) -> str:
-    match value:
-        case bool():
-            return "bool"
-        case str():
-            return "string"
-        case int():
-            return "number"
-        case float():
-            return f"number {value!r}"
-        case list():
-            return "array"
-        case dict():
-            return "object"
-    return "null"
+def _unconverted(value: Any, go_type: str) -> str:
+    kind = gotext.kind(value)
+    if go_type.startswith("[]") and go_type != "[]uint8":
+        return f"cannot restore slice from {kind}"
+    if go_type.startswith("map["):
+        return f"cannot restore map from {kind}"
+    if "." in go_type:
+        return f"cannot restore struct from: {kind}"
+    return f"cannot convert {kind} to {go_type}"
 
 
 class Node:
@@ -192,7 +194,7 @@ class Time(Node):
 
     def check(self, value: Any, walk: Walk) -> Any:
         if type(value) is not str:
-            raise TypeMismatch(f"json: cannot unmarshal {_json_type(value)} into Go value of type string")
+            raise TypeMismatch(f"json: cannot unmarshal {gotext.json_type(value)} into Go value of type string")
         try:
             moment = clock.parse_rfc3339(value)
         except ValueError as error:
@@ -229,7 +231,7 @@ class IntOrString(Node):
         if type(value) is float and value.is_integer():
             value = int(value)
         if type(value) is not int or not -(1 << 31) <= value < 1 << 31:
-            raise TypeMismatch(f"json: cannot unmarshal {_json_type(value)} into Go value of type int32")
+            raise TypeMismatch(f"json: cannot unmarshal {gotext.json_type(value)} into Go value of type int32")
         return value
 
     def zero(self) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from apimachinery import fieldset, ownership, schema
+from apimachinery import fieldset, gotext, ownership, schema
 from apimachinery.schema import List, Map, Node, Struct
 
 Problems = list[str]
@@ -23,7 +23,7 @@ def problems(config: Any, node: Node, path: str = "") -> Problems:
             return _struct_problems(config, node, path)
         case Map():
             if not isinstance(config, dict):
-                return [f"{path}: expected map, got &{{{_go(config)}}}"]
+                return [f"{path}: expected map, got &{{{gotext.text(config)}}}"]
             return [text for name, value in config.items() for text in problems(value, node.value, f"{path}.{name}")]
         case List():
             return _list_problems(config, node, path)
@@ -38,7 +38,7 @@ def text(found: Problems) -> str:
 
 def _struct_problems(config: Any, node: Struct, path: str) -> Problems:
     if not isinstance(config, dict):
-        return [f"{path}: expected map, got &{{{_go(config)}}}"]
+        return [f"{path}: expected map, got &{{{gotext.text(config)}}}"]
     found: Problems = []
     for name, value in config.items():
         field = node.fields.get(name)
@@ -51,7 +51,7 @@ def _struct_problems(config: Any, node: Struct, path: str) -> Problems:
 
 def _list_problems(config: Any, node: List, path: str) -> Problems:
     if not isinstance(config, list):
-        return [f"{path}: expected list, got &{{{_go(config)}}}"]
+        return [f"{path}: expected list, got &{{{gotext.text(config)}}}"]
     if node.list_type == "atomic":
         return [text for at, item in enumerate(config) for text in problems(item, node.item, f"{path}[{at}]")]
     found: Problems = []
@@ -94,36 +94,13 @@ def _scalar_problem(value: Any, node: Node) -> str:
     match node:
         case schema.String() | schema.Bytes():
             return (
-                "" if isinstance(value, str) else f"expected string, got &value.valueUnstructured{{Value:{_go(value)}}}"
+                ""
+                if isinstance(value, str)
+                else f"expected string, got &value.valueUnstructured{{Value:{gotext.text(value)}}}"
             )
         case schema.Integer() | schema.Number():
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            return "" if is_number else f"expected numeric (int or float), got {_go_type(value)}"
+            return "" if is_number else f"expected numeric (int or float), got {gotext.type_name(value)}"
         case schema.Boolean():
-            return "" if isinstance(value, bool) else f"expected boolean, got &{{{_go(value)}}}"
-    return f"expected any scalar, got &{{{_go(value)}}}" if isinstance(value, dict | list) else ""
-
-
-def _go(value: Any) -> str:
-    """A value as Go prints it."""
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case dict():
-            return "map[" + " ".join(f"{key}:{_go(value[key])}" for key in sorted(value)) + "]"
-        case list():
-            return "[" + " ".join(_go(item) for item in value) + "]"
-        case None:
-            return "<nil>"
-    return str(value)
-
-
-def _go_type(value: Any) -> str:
-    match value:
-        case bool():
-            return "bool"
-        case str():
-            return "string"
-        case list():
-            return "[]interface {}"
-    return "map[string]interface {}"
+            return "" if isinstance(value, bool) else f"expected boolean, got &{{{gotext.text(value)}}}"
+    return f"expected any scalar, got &{{{gotext.text(value)}}}" if isinstance(value, dict | list) else ""

@@ -36,19 +36,25 @@ def decode(scheme: Scheme, call: Call, body: bytes, *, yaml: bool = False, expec
 
 def typed(scheme: Scheme, call: Call, value: Object, expected: GVK, duplicates: list[str] | None = None) -> Object:
     """`value` as its kind's type holds it, with defaults. Raises BadRequest."""
-    node = scheme.schemas.of(expected)
-    if node is not None:
-        walk = schema.Walk()
-        try:
-            node.check(value, walk)
-        except schema.TypeMismatch as error:
-            raise unfit(expected, str(error)) from error
-        report(call, expected, walk.unknown, duplicates or [])
-    metadata = value.setdefault("metadata", {})
-    if not isinstance(metadata, dict):
-        raise unfit(expected, f"metadata is {type(metadata).__name__}")
+    try:
+        unknown = fit(scheme, value, expected)
+    except schema.TypeMismatch as error:
+        raise unfit(expected, str(error)) from error
+    report(call, expected, unknown, duplicates or [])
     scheme.default(expected, value)
     return value
+
+
+def fit(scheme: Scheme, value: Object, expected: GVK) -> list[str]:
+    """Makes `value` what its kind's type can hold, in place; returns the unknown fields. Raises TypeMismatch."""
+    node = scheme.schemas.of(expected)
+    walk = schema.Walk()
+    if node is not None:
+        node.check(value, walk)
+    metadata = value.setdefault("metadata", {})
+    if not isinstance(metadata, dict):
+        raise schema.TypeMismatch(f"metadata is {type(metadata).__name__}")
+    return walk.unknown
 
 
 def check_kind(value: Object, expected: GVK) -> None:

@@ -89,17 +89,39 @@ def test_a_patch_that_does_not_fit_is_refused(operation: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "operations",
-    [{}, [1], [{"path": "/a"}], [{"op": "jump", "path": "/a"}], [{"op": "add"}], [{"op": "add", "path": "/a"}]],
+    ("operations", "why"),
+    [
+        ({}, "json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"),
+        ([1], "json: cannot unmarshal number into Go value of type handlers.jsonPatchOp"),
+        (
+            [{"op": "add", "path": 5}],
+            "json: cannot unmarshal number into Go struct field jsonPatchOp.path of type string",
+        ),
+    ],
 )
-def test_what_is_no_patch_is_told(operations: Any) -> None:
-    with pytest.raises(patch.PatchError):
+def test_what_is_no_patch_is_told(operations: Any, why: str) -> None:
+    with pytest.raises(patch.PatchError) as caught:
         patch.json_patch({}, operations)
+    assert (type(caught.value), str(caught.value)) == (patch.PatchError, why)
+
+
+@pytest.mark.parametrize("operation", [{"path": "/a"}, {"op": "jump", "path": "/a"}, {"op": "add"}])
+def test_an_operation_that_says_nothing_is_refused_only_when_it_is_run(operation: Any) -> None:
+    with pytest.raises(patch.PatchRefused):
+        patch.json_patch({}, [operation])
+
+
+def test_an_operation_without_a_value_has_null() -> None:
+    assert patch.json_patch({}, [{"op": "add", "path": "/a"}]) == {"a": None}
+
+
+def test_fields_that_no_operation_has_are_found() -> None:
+    assert patch.unknown_in_operations([{"op": "add"}, {"op": "add", "vlaue": 1}]) == ["[1].vlaue"]
 
 
 def test_copies_that_double_are_stopped() -> None:
     operations = [{"op": "copy", "from": "/a", "path": f"/a/{index}"} for index in range(40)]
-    with pytest.raises(patch.PatchTooLarge):
+    with pytest.raises(patch.PatchRefused, match="accumulated size"):
         patch.json_patch({"a": {"x": "y" * 100}}, operations)
 
 

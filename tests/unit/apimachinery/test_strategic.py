@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from apimachinery import schemas, strategic
 from apimachinery.gvr import GVK
@@ -35,9 +37,9 @@ def test_containers_merge_by_name(pod: Node) -> None:
     after = spec(pod, before, {"containers": [{"name": "a", "image": "2"}, {"name": "c", "image": "3"}]})
     assert after["containers"] == [
         {"name": "a", "image": "2", "tty": True},
-        {"name": "b", "image": "1"},
         {"name": "c", "image": "3"},
-    ]
+        {"name": "b", "image": "1"},
+    ], "in the patch's order, which goes before the server's"
     assert before["containers"][0]["image"] == "1", "the argument stays as it was"
 
 
@@ -92,7 +94,7 @@ def test_volumes_change_their_source_by_retain_keys(pod: Node) -> None:
 def test_primitive_lists_merge_and_lose_what_is_named(pod: Node) -> None:
     before = {"metadata": {"finalizers": ["a", "b"]}}
     added = strategic.merge(before, {"metadata": {"finalizers": ["c", "a"]}}, pod)
-    assert added["metadata"]["finalizers"] == ["a", "b", "c"]
+    assert added["metadata"]["finalizers"] == ["c", "a", "b"]
     change = {"metadata": {"$deleteFromPrimitiveList/finalizers": ["a"]}}
     assert strategic.merge(before, change, pod)["metadata"]["finalizers"] == ["b"]
 
@@ -122,14 +124,46 @@ def test_items_come_in_the_asked_order(
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "why"),
     [
-        {"containers": [{"image": "x"}]},
-        {"containers": ["x"]},
-        {"$patch": "sideways"},
-        {"containers": [{"name": "a"}], "$setElementOrder/containers": "a"},
+        ({"containers": [{"image": "x"}]}, "map: map[image:x] does not contain declared merge key: name"),
+        ({"containers": ["x"]}, "list element types are not identical: [x]"),
+        ({"$patch": "sideways"}, "unknown patch type: sideways in map: map[]"),
+        ({"$setElementOrder/containers": "a"}, "invalid patch format of setElementOrder list"),
+        (
+            {"containers": [{"name": "a"}], "$setElementOrder/containers": [{"name": "b"}]},
+            "The order in patch list:\n[map[name:a]]\n doesn't match $setElementOrder list:\n[map[name:b]]\n",
+        ),
+        ({"$retainKeys": "x"}, "invalid patch format of retainKeys"),
+        ({"$deleteFromPrimitiveList/x": "y"}, "invalid patch format of primitive list"),
     ],
 )
-def test_malformed_patches_are_refused(pod: Node, change: Any) -> None:
-    with pytest.raises(PatchError):
+def test_malformed_patches_are_refused_in_upstreams_words(pod: Node, change: Any, why: str) -> None:
+    with pytest.raises(PatchError) as caught:
         spec(pod, {"containers": [{"name": "a"}]}, change)
+    assert str(caught.value) == why
+
+
+def test_delete_of_an_object_leaves_an_empty_one(deployment: Node) -> None:
+    before = {"spec": {"strategy": {"type": "Recreate"}, "replicas": 1}}
+    after = strategic.merge(before, {"spec": {"strategy": {"$patch": "delete"}}}, deployment)
+    assert after == {"spec": {"strategy": {}, "replicas": 1}}
+
+
+def test_a_new_item_stands_where_the_patch_has_it(pod: Node) -> None:
+    after = spec(pod, {"containers": [{"name": "a"}]}, {"containers": [{"name": "sidecar"}]})
+    assert [item["name"] for item in after["containers"]] == ["sidecar", "a"]
+
+
+@given(st.lists(st.sampled_from("abcdef"), unique=True), st.lists(st.sampled_from("abcdef"), unique=True))
+def test_a_merge_keeps_the_patchs_order_and_then_the_servers(pod: Node, server: list[str], patched: list[str]) -> None:
+    def names(items: list[Any]) -> list[str]:
+        return [item["name"] for item in items]
+
+    change = {"containers": [{"name": name, "image": "new"} for name in patched]}
+    after = spec(pod, {"containers": [{"name": name} for name in server]}, change)["containers"]
+    assert sorted(names(after)) == sorted({*server, *patched})
+    assert [name for name in names(after) if name in patched] == patched
+    rest = [name for name in server if name not in patched]
+    assert [name for name in names(after) if name in rest] == rest
+    assert all(item.get("image") == ("new" if item["name"] in patched else None) for item in after)
