@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import json
 import logging
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from apimachinery import codec, errors
 from apimachinery.clock import Clock
@@ -20,6 +22,7 @@ from apimachinery.objects import Object
 from apiserver.admission import priority
 from apiserver.authorization import bootstrap_roles as table
 from apiserver.authorization import rules
+from apiserver.config import Config
 from apiserver.registry.call import LOOPBACK, Call
 from apiserver.registry.registry import Registry
 from apiserver.storage.store import Store
@@ -90,6 +93,9 @@ class Bootstrap:
 def reconciled(existing: Object, wanted: Object) -> Object | None:
     """`existing` with what it lacks, or None when nothing is missing or it must not be touched."""
     metadata = existing["metadata"]
+    if wanted["kind"] == "ConfigMap":
+        changed = existing | {"data": {**(existing.get("data") or {}), **wanted["data"]}}
+        return None if changed == existing else changed
     if "endpoints" in wanted or "subsets" in wanted:
         changed = existing | {part: wanted[part] for part in ("endpoints", "ports", "subsets") if part in wanted}
         return None if changed == existing else changed
@@ -146,6 +152,25 @@ def own_service(service_cidr: str, advertised: str, port: int) -> list[Object]:
             "subsets": [{"addresses": [{"ip": advertised}], "ports": endpoint_ports}],
         },
     ]
+
+
+def authentication_of_clients(config: Config) -> Object:
+    """What an extension server needs to authenticate clients as we do: the authorities, and front proxies' headers."""
+    data: dict[str, str] = {}
+    if config.client_ca_file:
+        data["client-ca-file"] = Path(config.client_ca_file).read_text()
+    if config.requestheader_client_ca_file:
+        data["requestheader-client-ca-file"] = Path(config.requestheader_client_ca_file).read_text()
+        for name, words in (
+            ("requestheader-allowed-names", config.requestheader_allowed_names),
+            ("requestheader-username-headers", config.requestheader_username_headers),
+            ("requestheader-uid-headers", config.requestheader_uid_headers),
+            ("requestheader-group-headers", config.requestheader_group_headers),
+            ("requestheader-extra-headers-prefix", config.requestheader_extra_headers_prefix),
+        ):
+            data[name] = json.dumps(words, separators=(",", ":"))
+    metadata = {"name": "extension-apiserver-authentication", "namespace": "kube-system"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
 def priority_classes() -> Iterator[Object]:

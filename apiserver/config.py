@@ -80,6 +80,11 @@ class Config:
         return tuple(name for name in plugins.NAMES if name not in self.disable_admission_plugins)
 
     @property
+    def asks_for_certificates(self) -> bool:
+        """Whether clients may show one."""
+        return bool(self.client_ca_file or self.requestheader_client_ca_file)
+
+    @property
     def advertised(self) -> str:
         """Where the cluster reaches this server: what the flag says, else the first real address; "" for none."""
         if self.advertise_address:

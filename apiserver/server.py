@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import ssl
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -23,6 +24,8 @@ from apiserver.registry.call import User
 # As Go's server, which upstream uses
 MAX_HEAD_BYTES = 1024 * 1024
 HEAD_SECONDS = 32.0
+# `_ssl.ENCODING_DER`
+_DER = 2
 # A client that does not read does not answer TLS's goodbye either; a stopping server need not wait for it
 GOODBYE_SECONDS = 1.0
 
@@ -42,6 +45,7 @@ class Connection:
         self.subject: dict[str, list[str]] = {}
         self.fingerprint = ""
         self.expires_at: float | None = None
+        self._root: str | None = None
         self.user: User | None = None  # whom the certificate names, once it was read (A4)
         self._on_end: Callable[[], None] | None = None
         tls: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
@@ -57,6 +61,13 @@ class Connection:
     def certified(self) -> bool:
         """Whether there is a client certificate that is still in date."""
         return self.expires_at is not None and time.time() < self.expires_at
+
+    @property
+    def root(self) -> str:
+        """The fingerprint of the authority that the certificate's verified chain ends in; "" without a certificate."""
+        if self._root is None:
+            self._root = _root_of(self.transport.get_extra_info("ssl_object"))
+        return self._root
 
     @property
     def lost(self) -> bool:
@@ -79,6 +90,17 @@ class Connection:
     def take_over(self, protocol: asyncio.BaseProtocol) -> bytes:
         """Gives the transport to `protocol` for good; returns the bytes that came after the request's head."""
         return self._take_over(protocol)
+
+
+def _root_of(tls: ssl.SSLObject | None) -> str:
+    if tls is None or not tls.getpeercert(binary_form=True):
+        return ""
+    if sys.version_info >= (3, 13):
+        chain = tls.get_verified_chain()
+    else:  # there, but not yet public
+        inner = tls._sslobj  # type: ignore[attr-defined]  # typeshed hides it
+        chain = [certificate.public_bytes(_DER) for certificate in inner.get_verified_chain() or ()]
+    return hashlib.sha256(chain[-1]).hexdigest() if chain else ""
 
 
 class Corked:

@@ -25,7 +25,7 @@ from apiserver.admission import chain as admission
 from apiserver.admission import plugins
 from apiserver.admission.webhooks import calling, configuration, reviewing
 from apiserver.aggregation import wiring
-from apiserver.authentication import csvfile, tokens, union, x509
+from apiserver.authentication import authorities, csvfile, requestheader, tokens, union, x509
 from apiserver.authorization import escalation, rbac
 from apiserver.authorization import union as authorizers
 from apiserver.authorization.attributes import Authorizer
@@ -96,6 +96,7 @@ class Worker:
         """The first worker makes what every cluster has; the others see it come."""
         if self._index == 0:
             own = bootstrap.own_service(self._config.service_cluster_ip_range, self._config.advertised, self._port)
+            own.append(bootstrap.authentication_of_clients(self._config))
             await bootstrap.Bootstrap(self._registry, self._store, self._clock, own).run()
         while self._store.cached("/registry/clusterrolebindings/cluster-admin") is None:
             await self._clock.sleep(0.05)
@@ -161,8 +162,11 @@ class Worker:
 
     def _authenticators(self) -> union.Union:
         settings, found = self._config, list[union.Authenticator]()
+        proxies = settings.requestheader_client_ca_file
+        if proxies:
+            found.append(requestheader.RequestHeader(settings, authorities.Authority(proxies)))
         if settings.client_ca_file:
-            found.append(x509.X509())
+            found.append(x509.X509(authorities.Authority(settings.client_ca_file) if proxies else None))
         # Without a kind of token, every bearer token is one that nobody knows
         found.append(self._bearer or tokens.Bearer([]))
         if settings.basic_auth_file:
@@ -241,9 +245,11 @@ def serve(settings: config.Config, index: int, port: int, alive: int, shared: in
         ssl_certfile=settings.tls_cert_file,
         ssl_keyfile=settings.tls_private_key_file,
         ssl_ca_certs=settings.client_ca_file or None,
-        ssl_cert_reqs=ssl.CERT_OPTIONAL if settings.client_ca_file else ssl.CERT_NONE,
+        ssl_cert_reqs=ssl.CERT_OPTIONAL if settings.asks_for_certificates else ssl.CERT_NONE,
     )
     uvicorn_config.load()
+    if settings.requestheader_client_ca_file and uvicorn_config.ssl is not None:
+        uvicorn_config.ssl.load_verify_locations(settings.requestheader_client_ca_file)
     serving = Server(uvicorn_config)
     with asyncio.Runner(loop_factory=uvicorn_config.get_loop_factory()) as runner:
         runner.run(_run(worker, serving, listening, alive))

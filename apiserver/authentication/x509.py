@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from apimachinery import errors
 from apiserver.authentication import groups
+from apiserver.authentication.authorities import Authority
 from apiserver.registry.call import User
 from apiserver.request import Request
 from apiserver.server import Connection
@@ -20,12 +21,16 @@ _CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
 class X509:
     """Keeps the user with the connection, so that a certificate is read once."""
 
-    def __init__(self) -> None:
+    def __init__(self, authority: Authority | None = None) -> None:
+        """`authority` where TLS lets certificates of others in, too: front proxies'."""
         self._name = "x509"
+        self._authority = authority
 
     async def authenticate(self, request: Request) -> User | None:
         connection = request.connection
         if connection is None or connection.expires_at is None:
+            return None
+        if self._authority is not None and connection.user is None and not self._authority.issued(connection):
             return None
         if not connection.certified:
             raise errors.Unauthorized("the client certificate has expired")
