@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from apimachinery import objects
 from apimachinery.objects import Object
 from minictl.failures import Refused
 
-FORMATS = "json, yaml, name, wide, jsonpath=TEMPLATE"
+if TYPE_CHECKING:
+    from minictl.columns import CustomColumns
+
+FORMATS = "json, yaml, name, wide, jsonpath=TEMPLATE, custom-columns=NAME:PATH,…, custom-columns-file=FILE"
 
 
 def check(form: str | None, allowed: Sequence[str]) -> None:
@@ -24,6 +27,32 @@ def check(form: str | None, allowed: Sequence[str]) -> None:
         )
     if form == "jsonpath":
         raise Refused("template format specified but no template given")
+
+
+class Printer:
+    """Objects one after the other: documents of YAML stand apart, custom columns have one header."""
+
+    def __init__(self, form: str, *, headers: bool = True) -> None:
+        self._form = form
+        self._between = ""
+        self._columns: CustomColumns | None = None
+        if form.startswith("custom-columns"):
+            from minictl import columns
+
+            self._columns = columns.parse(form, headers=headers)
+
+    def text(self, obj: Object, noun: str = "") -> str:
+        """One object, or a List. `noun` is what `-o name` puts before the name."""
+        if self._columns is not None:
+            return self._columns.text(obj)
+        before, self._between = self._between, "---\n" if self._form == "yaml" else ""
+        return before + render(obj, self._form, noun)
+
+    def each(self, found: Sequence[tuple[Object, str]]) -> str:
+        """Objects with their nouns, one by one; rows of columns line up over all of them."""
+        if self._columns is not None:
+            return self._columns.text(as_list([obj for obj, _ in found]))
+        return "".join(self.text(obj, noun) for obj, noun in found)
 
 
 def render(obj: Object, form: str, noun: str = "") -> str:

@@ -93,9 +93,13 @@ def cell(value: Any) -> str:
         return "<none>"
     if isinstance(value, bool):
         return "true" if value else "false"
-    text = str(value)
-    first, newline, _ = text.partition("\n")
-    return f"{first}..." if newline else text
+    first, newline, _ = str(value).partition("\n")
+    return escaped(f"{first}..." if newline else first)
+
+
+def escaped(text: str) -> str:
+    """What an object says must not steer the terminal."""
+    return text.replace("\x1b", "^[").replace("\r", "\\r")
 
 
 def generic(items: Sequence[Object]) -> Object:

@@ -50,19 +50,25 @@ async def run(context: Context, args: argparse.Namespace) -> int:
             "--dry-run=client doesn't work with --server-side (did you mean --dry-run=server instead?)"
         )
     failed: list[Exception] = []
+    applied: list[Object] = []
     for manifest in manifests.read(args.filename, context.stdin, recursive=args.recursive):
         try:
-            await _apply(context, args, manifest)
+            applied.append(await _apply(context, args, manifest))
         except errors.APIError as error:
             failed.append(failures.naming(error, f'error when applying "{manifest.source}"'))
         except failures.Refused as error:
             failed.append(error)
     if failed:
         raise failures.Several(failed)
+    if applied and args.output not in (None, "name"):
+        # several as one list, and only when all went well, as kubectl has it
+        shown = applied[0] if len(applied) == 1 else output.as_list(applied) | {"metadata": {}}
+        context.out.write(output.render(shown, args.output))
     return 0
 
 
-async def _apply(context: Context, args: argparse.Namespace, manifest: Manifest) -> None:
+async def _apply(context: Context, args: argparse.Namespace, manifest: Manifest) -> Object:
+    """The object as it is afterwards."""
     if not manifest.obj["metadata"].get("name"):
         raise failures.Refused(f"error when applying {manifest.source}: resource name may not be empty")
     resource = await (await context.mapper()).by_kind(manifest.gvk)
@@ -71,10 +77,11 @@ async def _apply(context: Context, args: argparse.Namespace, manifest: Manifest)
         obj, verb = await _server_side(context, args, resource, manifest, namespace), "serverside-applied"
     else:
         obj, verb = await _client_side(context, args, resource, manifest, namespace)
-    if args.output:
-        context.out.write(output.render(obj, args.output, resource.noun))
-    else:
+    if args.output == "name":
+        context.out.write(output.render(obj, "name", resource.noun))
+    elif not args.output:
         context.write(f"{resource.noun}/{objects.name_of(obj)} {verb}{flags.dry_run_suffix(args)}")
+    return obj
 
 
 async def _server_side(

@@ -14,6 +14,7 @@ from minictl.discovery import ApiResource
 from minictl.failures import Refused, Several
 from minictl.targets import Target
 
+_FORMATS = ("custom-columns", "custom-columns-file", "json", "jsonpath", "name", "wide", "yaml")
 EXAMPLES = """\
   minictl get pods                       # a table
   minictl get pods -o wide -A            # more columns, every namespace
@@ -21,6 +22,7 @@ EXAMPLES = """\
   minictl get pod nginx -o yaml
   minictl get pods -w                    # and every change
   minictl get nodes -o jsonpath='{.items[*].metadata.name}'
+  minictl get pods -o custom-columns=NAME:.metadata.name,NODE:.spec.nodeName
 """
 
 
@@ -44,7 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 async def run(context: Context, args: argparse.Namespace) -> int:
-    output.check(args.output, ("json", "yaml", "name", "wide", "jsonpath"))
+    output.check(args.output, _FORMATS)
+    as_objects = args.output and args.output != "wide"
+    printer = output.Printer(args.output, headers=not args.no_headers) if as_objects else None
     validation.label_selector(args.selector)
     validation.field_selector(args.field_selector)
     if args.raw:
@@ -53,9 +57,9 @@ async def run(context: Context, args: argparse.Namespace) -> int:
         return 0
     found = await _targets(context, args)
     if args.watch or args.watch_only:
-        await _watch_for_a_while(context, args, found)
-    elif args.output and args.output != "wide":
-        await _print_objects(context, args, found)
+        await _watch_for_a_while(context, args, found, printer)
+    elif printer is not None:
+        await _print_objects(context, args, found, printer)
     else:
         await _print_tables(context, args, found)
     return 0
@@ -81,7 +85,24 @@ def _namespace(context: Context, args: argparse.Namespace, resource: ApiResource
 # -- objects ----------------------------------------------------------------------------------------------------
 
 
-async def _print_objects(context: Context, args: argparse.Namespace, found: Sequence[Target]) -> None:
+async def _print_objects(
+    context: Context, args: argparse.Namespace, found: Sequence[Target], printer: output.Printer
+) -> None:
+    items, failures = await _fetch(context, args, found)
+    single = len(found) == 1 and len(found[0].names) == 1
+    if args.output == "name" or single or args.watch:  # a watch's objects come one by one from the start
+        if items:
+            context.out.write(printer.each([(obj, resource.noun) for resource, obj in items]))
+    else:
+        context.out.write(printer.text(output.as_list([obj for _, obj in items])))
+    if failures:
+        raise Several(failures)
+
+
+async def _fetch(
+    context: Context, args: argparse.Namespace, found: Sequence[Target]
+) -> tuple[list[tuple[ApiResource, Object]], list[Exception]]:
+    """The objects, sorted, and which names are missing."""
     items: list[tuple[ApiResource, Object]] = []
     failures: list[Exception] = []
     for target in found:
@@ -95,17 +116,9 @@ async def _print_objects(context: Context, args: argparse.Namespace, found: Sequ
                     failures.append(error)
             else:
                 items.append((target.resource, obj))
-    _sort([item for _, item in items], args)
-    if args.output == "name":
-        for resource, obj in items:
-            context.out.write(output.render(obj, "name", resource.noun))
-    elif len(found) == 1 and len(found[0].names) == 1:
-        for _, obj in items:
-            context.out.write(output.render(obj, args.output))
-    else:
-        context.out.write(output.render(output.as_list(_sort([obj for _, obj in items], args)), args.output))
-    if failures:
-        raise Several(failures)
+    if args.sort_by:
+        items.sort(key=lambda item: _sort_key(item[1], args.sort_by))
+    return items, failures
 
 
 async def _list(context: Context, args: argparse.Namespace, resource: ApiResource) -> list[Object]:
@@ -126,10 +139,6 @@ async def _list(context: Context, args: argparse.Namespace, resource: ApiResourc
         token = page["metadata"].get("continue")
         if not token:
             return items
-
-
-def _sort(items: list[Object], args: argparse.Namespace) -> list[Object]:
-    return sorted(items, key=lambda item: _sort_key(item, args.sort_by)) if args.sort_by else items
 
 
 def _sort_key(obj: Object, path: str) -> tuple[int, float, str]:
@@ -234,12 +243,14 @@ def _layout(args: argparse.Namespace, resource: ApiResource, several: bool) -> t
 # -- watching ---------------------------------------------------------------------------------------------------
 
 
-async def _watch_for_a_while(context: Context, args: argparse.Namespace, found: Sequence[Target]) -> None:
+async def _watch_for_a_while(
+    context: Context, args: argparse.Namespace, found: Sequence[Target], printer: output.Printer | None
+) -> None:
     """A watch that `--request-timeout` ends has done what was asked."""
     from client import rest
 
     try:
-        await _watch(context, args, found)
+        await _watch(context, args, found, printer)
     except rest.ConnectionFailed as failure:
         if context.request_seconds is None or not _is_timeout(failure):
             raise
@@ -251,20 +262,20 @@ def _is_timeout(failure: BaseException) -> bool:
     return isinstance(failure.__cause__, httpx.ReadTimeout)
 
 
-async def _watch(context: Context, args: argparse.Namespace, found: Sequence[Target]) -> None:
-    """Print the list and every change, until interrupted."""
-    if len(found) != 1 or len(found[0].names) > 1:
-        raise Refused("you may only specify a single resource type" if len(found) != 1 else "watch takes one name")
+async def _watch(
+    context: Context, args: argparse.Namespace, found: Sequence[Target], printer: output.Printer | None
+) -> None:
+    """Print the list and every change, until interrupted. Without a printer: rows of a table."""
+    _check_watched(found)
     resource, name = found[0].resource, next(iter(found[0].names), None)
     first = await fetch_table(context, args, resource, name)
-    as_objects = args.output and args.output != "wide"
     version = first["metadata"].get("resourceVersion") or ""
-    printer = _WatchPrinter(context, args, resource, first)
+    table = _WatchPrinter(context, args, resource, first)
     if not args.watch_only:
-        if as_objects:
-            await _print_objects(context, args, found)
+        if printer is not None:
+            await _print_objects(context, args, found, printer)
         else:
-            printer.rows(first)
+            table.rows(first)
     selector = ",".join(part for part in (args.field_selector, f"metadata.name={name}" if name else "") if part)
     while True:
         events = context.client.watch(
@@ -273,18 +284,25 @@ async def _watch(context: Context, args: argparse.Namespace, found: Sequence[Tar
             resource_version=version,
             label_selector=args.selector,
             field_selector=selector or None,
-            accept="" if as_objects else tables.ACCEPT,
+            accept="" if printer is not None else tables.ACCEPT,
         )
         async with contextlib.aclosing(events):
             async for kind, obj in events:
                 version = _version_of(obj) or version
                 if kind == "BOOKMARK":
                     continue
-                if as_objects:
-                    context.out.write(output.render(obj, args.output, resource.noun))
+                if printer is not None:
+                    context.out.write(printer.text(obj, resource.noun))
                 else:
-                    printer.rows(obj)
+                    table.rows(obj)
                 context.out.flush()
+
+
+def _check_watched(found: Sequence[Target]) -> None:
+    if len(found) != 1:
+        raise Refused("you may only specify a single resource type")
+    if len(found[0].names) > 1:
+        raise Refused("you may only watch a single resource or type of resource at a time")
 
 
 def _version_of(obj: Object) -> str:
