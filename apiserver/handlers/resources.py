@@ -156,10 +156,11 @@ class Resources:
         renderer = self._renderer(request, call)
         options = await writeoptions.read_deletion(self._scheme, request, call, receive)
         stored, gone = await self._registry.delete(call, options)
+        code = 202 if not gone and _cascades(options) else 200
         if stored is not None and (not gone or self._registry.returns_deleted(call.resource)):
-            await self._send(request, send, 200, renderer.object(stored))
+            await self._send(request, send, code, renderer.object(stored))
         else:
-            await responses.send_object(request, send, 200, _deleted(call, stored))
+            await responses.send_object(request, send, code, _deleted(call, stored))
 
     async def _delete_collection(self, request: Request, call: Call, receive: Receive, send: Send) -> None:
         renderer = self._renderer(request, call)
@@ -227,6 +228,11 @@ def _names_one(info: RequestInfo) -> bool:
 
 def not_allowed() -> errors.MethodNotAllowed:
     return errors.MethodNotAllowed("the server does not allow this method on the requested resource")
+
+
+def _cascades(options: Object) -> bool:
+    """Whether a deletion asks for its dependents' too: then one that is not done yet is only accepted."""
+    return options.get("propagationPolicy") == "Foreground" or options.get("orphanDependents") is False
 
 
 def _deleted(call: Call, stored: Stored | None) -> Object:

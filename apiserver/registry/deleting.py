@@ -107,6 +107,9 @@ def plan(obj: Object, strategy: Strategy, options: dict[str, Any], now: Clock) -
     """What a deletion makes of `obj`, in place."""
     meta = obj["metadata"]
     asked = options.get("gracePeriodSeconds")
+    asked = 1 if asked is not None and asked < 0 else asked
+    if _is_pending(meta, asked):
+        return Plan(True)
     waits = _start_grace(obj, strategy, asked, now)
     if strategy.collects_garbage:
         _set_collector_finalizers(obj, strategy, options)
@@ -117,6 +120,12 @@ def plan(obj: Object, strategy: Strategy, options: dict[str, Any], now: Clock) -
     return Plan(waits)
 
 
+def _is_pending(meta: Object, asked: int | None) -> bool:
+    """Whether a grace period runs that this deletion does not shorten: then it changes nothing, not even finalizers."""
+    running = meta.get("deletionGracePeriodSeconds") or 0
+    return bool(meta.get("deletionTimestamp") and running and (asked is None or asked >= running))
+
+
 def _start_grace(obj: Object, strategy: Strategy, asked: int | None, now: Clock) -> bool:
     """Begins or shortens the grace period; whether the object is to be waited for."""
     meta = obj["metadata"]
@@ -124,8 +133,8 @@ def _start_grace(obj: Object, strategy: Strategy, asked: int | None, now: Clock)
         running = meta.get("deletionGracePeriodSeconds") or 0
         if not running:
             return False
-        if asked is not None and max(asked, 0) < running:
-            _shorten(meta, running, max(asked, 0))
+        if asked is not None:
+            _shorten(meta, running, asked)
         return bool(meta["deletionGracePeriodSeconds"])
     grace = strategy.grace_seconds(obj, asked)
     if not grace:
@@ -190,15 +199,14 @@ def _check_preconditions(resource: Resource, obj: Object, wanted: dict[str, Any]
     meta = obj["metadata"]
     uid, version = wanted.get("uid"), wanted.get("resourceVersion")
     why = None
-    if uid is not None and uid != meta.get("uid"):
-        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {meta.get('uid', '')}"
+    if uid is not None and uid != (meta.get("uid") or ""):
+        why = f"the UID in the precondition ({uid}) does not match the UID in record ({meta.get('uid', '')}). "
+        why += "The object might have been deleted and then recreated"
     elif version is not None and version != meta["resourceVersion"]:
-        why = (
-            f"Precondition failed: ResourceVersion in precondition: {version}, "
-            f"ResourceVersion in object meta: {meta['resourceVersion']}"
-        )
-    if why:
-        raise errors.conflict(resource.group, resource.resource, meta["name"], why)
+        why = f"the ResourceVersion in the precondition ({version}) does not match "
+        why += f"the ResourceVersion in record ({meta['resourceVersion']}). The object might have been modified"
+    if why:  # upstream names the kind here, not the resource
+        raise errors.conflict(resource.group, resource.kind, meta["name"], why)
 
 
 def _served(resource: Resource, stored: Stored) -> Stored:

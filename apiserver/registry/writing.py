@@ -97,14 +97,18 @@ class Writer:
                 return await self._addressed(call, obj, None, lambda: self._insert(call, strategy, obj))
             except types.KeyExists as error:
                 if not left:
-                    raise self._exists(call, error, name) from error
+                    raise self._exists(call, error, obj["metadata"]) from error
             except types.StorageError as error:
                 raise faults.translate(error, resource, name) from error
         raise AssertionError("unreachable: the last try returns or raises")
 
-    def _exists(self, call: Call, error: types.KeyExists, name: str) -> errors.APIError:
+    def _exists(self, call: Call, error: types.KeyExists, meta: Object) -> errors.APIError:
         """The answer to who creates what is there; it says so when the other one is on its way out."""
+        name = meta["name"]
         answer = faults.translate(error, call.resource, name)
+        if meta.get("generateName"):  # a client may well try again
+            answer.retry_after_seconds = answer.details["retryAfterSeconds"] = 1
+            answer.message += ", the server was not able to generate a unique name for the object"
         other = self._store.cached(call.resource.key(call.namespace, name))
         if other is not None and other.object["metadata"].get("deletionTimestamp"):
             answer.message = f"object is being deleted: {answer.message}"

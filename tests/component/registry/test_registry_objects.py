@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import random
+from typing import Any
 
 import pytest
 
 from apimachinery import errors, patch
+from apimachinery.clock import SystemClock
 from apiserver.registry.options import ListOptions
+from apiserver.registry.registry import Registry
+from apiserver.registry.writing import OPEN
+from apiserver.scheme.scheme import Scheme
 from tests.component.registry.conftest import Api, config_map, deployment, pod
 
 
@@ -42,6 +48,31 @@ async def test_generated_names_differ(api: Api) -> None:
     names = {obj["metadata"]["name"] for obj in made}
     assert len(names) == 5
     assert all(name.startswith("job-") and len(name) == 9 for name in names)
+
+
+class Stuck(random.Random):
+    """A source whose choices are always the same; it counts them."""
+
+    chosen = 0
+
+    def choices(self, population: Any, *args: Any, k: int = 1, **more: Any) -> list[Any]:
+        self.chosen += 1
+        return ["a"] * k
+
+
+async def test_a_generated_name_that_is_taken_again_and_again_is_told(api: Api, scheme: Scheme) -> None:
+    source = Stuck()
+    stuck = Api(Registry(scheme, api.store, OPEN, SystemClock(), source=source), api.store, api.namespace)
+    body = {"metadata": {"generateName": "gen-"}}
+    assert (await stuck.create("configmaps", body))["metadata"]["name"] == "gen-aaaaa"
+    source.chosen = 0
+    with pytest.raises(errors.AlreadyExists) as caught:
+        await stuck.create("configmaps", body)
+    assert caught.value.message == (
+        'configmaps "gen-aaaaa" already exists, the server was not able to generate a unique name for the object'
+    )
+    assert caught.value.retry_after_seconds == 1
+    assert source.chosen == 8
 
 
 async def test_a_dry_run_writes_nothing(api: Api) -> None:
@@ -185,7 +216,17 @@ async def test_preconditions_guard_a_deletion(api: Api) -> None:
     made = await api.create("configmaps", config_map("a"))
     with pytest.raises(errors.Conflict) as caught:
         await api.delete("configmaps", "a", {"preconditions": {"uid": "other"}})
-    assert "UID in precondition: other" in caught.value.message
+    uid, version = made["metadata"]["uid"], made["metadata"]["resourceVersion"]
+    assert caught.value.message == (
+        'Operation cannot be fulfilled on ConfigMap "a": the UID in the precondition (other) does not match '
+        f"the UID in record ({uid}). The object might have been deleted and then recreated"
+    )
+    with pytest.raises(errors.Conflict) as caught:
+        await api.delete("configmaps", "a", {"preconditions": {"uid": uid, "resourceVersion": "1"}})
+    assert caught.value.message == (
+        f'Operation cannot be fulfilled on ConfigMap "a": the ResourceVersion in the precondition (1) does not match '
+        f"the ResourceVersion in record ({version}). The object might have been modified"
+    )
     assert await api.delete("configmaps", "a", {"preconditions": {"uid": made["metadata"]["uid"]}})
 
 

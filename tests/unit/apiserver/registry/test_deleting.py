@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from datetime import UTC, datetime
 from typing import Any
 
@@ -75,6 +76,16 @@ def test_grace_is_shortened_from_its_beginning_and_never_lengthened() -> None:
     assert deleting.plan(pod, PODS, {"gracePeriodSeconds": 99}, CLOCK).stays
     assert pod["metadata"]["deletionGracePeriodSeconds"] == 10
     assert not deleting.plan(pod, PODS, {"gracePeriodSeconds": 0}, CLOCK).stays
+
+
+def test_a_running_grace_period_is_not_disturbed() -> None:
+    pod = obj("a", deletionTimestamp="2026-01-01T00:00:20Z", deletionGracePeriodSeconds=30)
+    before = deepcopy(pod)
+    for options in ({}, {"gracePeriodSeconds": 30}, {"gracePeriodSeconds": 31}, {"propagationPolicy": "Foreground"}):
+        assert deleting.plan(pod, PODS, options, CLOCK).stays
+        assert pod == before, "not even the finalizers change"
+    assert deleting.plan(pod, PODS, {"gracePeriodSeconds": -5}, CLOCK).stays
+    assert pod["metadata"]["deletionGracePeriodSeconds"] == 1, "a negative period is one second"
 
 
 def test_a_namespace_is_held_by_its_spec_and_becomes_terminating() -> None:
