@@ -24,10 +24,10 @@ FILTERS: list[chain.Filter] = [
     request_info.RequestInfo,
     access.AccessLog,
     recovery.Recovery,
-    inflight.InFlight,
     deadline.Deadline,
     authenticate.Authenticate,
     impersonate.Impersonate,
+    inflight.InFlight,
     authorize.Authorize,
 ]
 

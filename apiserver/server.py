@@ -153,7 +153,7 @@ class Protocol(HttpToolsProtocol):
         if self._in_head and self.parser is not None and not self.transport.is_closing():
             self._head_bytes += len(data)
             if self._head_bytes > MAX_HEAD_BYTES:
-                self.send_400_response("Request header fields too large.")
+                self._refuse_head()
             elif self._head_timer is None:
                 self._watch_head()
 
@@ -169,6 +169,13 @@ class Protocol(HttpToolsProtocol):
         # Only where the first write is the head, and a second one is sure to follow
         if not self.expect_100_continue and self.scope["method"] != "HEAD":
             self.cycle.transport = Corked(self.transport)  # type: ignore[assignment]  # all that a cycle asks of one
+
+    def _refuse_head(self) -> None:
+        """Go's server says it so; there is no request yet that could be answered with a Status."""
+        text = b"431 Request Header Fields Too Large"
+        headers = b"Content-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+        self.transport.write(b"HTTP/1.1 %b\r\n%b%b" % (text, headers, text))
+        self.transport.close()
 
     def _watch_head(self) -> None:
         """A client that dawdles with its request's head, or never sends one, is let go."""

@@ -161,7 +161,7 @@ class Supervisor:
         running = {worker.pid for worker in self._workers if worker.pid is not None}
         for pid in running:
             _signal(pid, signal.SIGTERM)
-        deadline = time.monotonic() + _STOP_SECONDS
+        deadline = time.monotonic() + _STOP_SECONDS + self._config.shutdown_delay_duration
         while running and time.monotonic() < deadline:
             running = {pid for pid in running if _exit_code(pid, os.WNOHANG) is None}
             time.sleep(0.01)

@@ -20,7 +20,7 @@ from collections.abc import AsyncIterator, Iterator
 import uvicorn
 
 from apimachinery.clock import Clock, SystemClock
-from apiserver import app, bootstrap, config, metrics, server, supervisor
+from apiserver import app, bootstrap, config, gauges, inflight, metrics, server, supervisor
 from apiserver.admission import chain as admission
 from apiserver.admission import plugins
 from apiserver.admission.webhooks import calling, configuration, reviewing
@@ -54,9 +54,16 @@ class Worker:
         self._port = port
         self._index = index
         self._clock: Clock = SystemClock()
-        self._metrics = metrics.Metrics(metrics.Slots(shared, settings.workers), index)
+        slots = metrics.Slots(shared, settings.workers)
+        self._metrics = metrics.Metrics(slots, index)
+        self._running = inflight.Running(shared, slots.end, index, settings.workers)
         self._scheme = Scheme.builtin()
-        self._store = Store(settings.etcd_servers, tls=_etcd_tls(settings), prefix=f"{settings.etcd_prefix}/")
+        self._store = Store(
+            settings.etcd_servers,
+            tls=_etcd_tls(settings),
+            prefix=f"{settings.etcd_prefix}/",
+            observe=self._metrics.etcd_call,
+        )
         self._rbac = rbac.RBAC()
         self._mutating = configuration.Webhooks(configuration.MUTATING)
         self._validating = configuration.Webhooks(configuration.VALIDATING)
@@ -69,10 +76,16 @@ class Worker:
         self._bearer = self._bearer_tokens()
         self._aggregation = wiring.Aggregation(settings, self._scheme, self._store, self._clock)
         self._bootstrapped = False
+        self.stopping = False
+        gauges.add(self._metrics, self._running, self._scheme, self._store, self._aggregation)
 
     def application(self) -> app.Application:
-        parts = chain.Wiring(self._config, self._clock, self._metrics, self._authenticators(), self._authorizer)
-        return app.Application(self._handlers(), parts)
+        return app.Application(
+            self._handlers(),
+            chain.Wiring(
+                self._config, self._clock, self._metrics, self._running, self._authenticators(), self._authorizer
+            ),
+        )
 
     @contextlib.asynccontextmanager
     async def life(self) -> AsyncIterator[None]:
@@ -113,7 +126,7 @@ class Worker:
             self._scheme,
             self._registry,
             discovery.Discovery(self._aggregation.catalog, address),
-            watch.Watches(self._registry, self._config.min_request_timeout),
+            watch.Watches(self._registry, self._config.min_request_timeout, self._metrics),
             {**self._reviews().handlers(), **self._connections()},
             self._clock.now,
         )
@@ -126,13 +139,29 @@ class Worker:
         )
 
     def _checks(self) -> dict[str, dict[str, health.Check]]:
-        live: dict[str, health.Check] = {"ping": health.ping, "etcd": self._check_etcd}
-        ready = {
-            **live,
+        """Upstream's names, for what there is of them."""
+        first: dict[str, health.Check] = {"ping": health.ping, "etcd": self._check_etcd}
+        only_ready: dict[str, health.Check] = {
+            "etcd-readiness": self._check_etcd,
             "informer-sync": self._check_cache,
-            "poststarthook/rbac/bootstrap-roles": self._check_bootstrap,
         }
-        return {"livez": live, "healthz": ready, "readyz": ready}
+        hooks: dict[str, health.Check] = {
+            "poststarthook/start-kube-apiserver-admission-initializer": self._check_cache,
+            "poststarthook/rbac/bootstrap-roles": self._check_bootstrap,
+            "poststarthook/scheduling/bootstrap-system-priority-classes": self._check_bootstrap,
+            "poststarthook/start-cluster-authentication-info-controller": self._check_bootstrap,
+            "poststarthook/apiservice-registration-controller": self._aggregation.registered,
+            "autoregister-completion": self._aggregation.registered,
+        }
+        everything = first | hooks
+        return {
+            "livez": everything,
+            "healthz": everything,
+            "readyz": first | only_ready | hooks | {"shutdown": self._check_shutdown},
+        }
+
+    async def _check_shutdown(self) -> str:
+        return "process is shutting down" if self.stopping else ""
 
     async def _check_etcd(self) -> str:
         try:
@@ -164,9 +193,9 @@ class Worker:
         settings, found = self._config, list[union.Authenticator]()
         proxies = settings.requestheader_client_ca_file
         if proxies:
-            found.append(requestheader.RequestHeader(settings, authorities.Authority(proxies)))
+            found.append(requestheader.RequestHeader(_header_names(settings), _authority(proxies)))
         if settings.client_ca_file:
-            found.append(x509.X509(authorities.Authority(settings.client_ca_file) if proxies else None))
+            found.append(x509.X509(_authority(settings.client_ca_file) if proxies else None))
         # Without a kind of token, every bearer token is one that nobody knows
         found.append(self._bearer or tokens.Bearer([]))
         if settings.basic_auth_file:
@@ -203,6 +232,23 @@ class Worker:
         return [escalation.Escalation(self._rbac, self._authorizer)]
 
 
+def _header_names(settings: config.Config) -> requestheader.Names:
+    return requestheader.Names(
+        allowed=settings.requestheader_allowed_names,
+        user=settings.requestheader_username_headers,
+        uid=settings.requestheader_uid_headers,
+        groups=settings.requestheader_group_headers,
+        extra_prefixes=settings.requestheader_extra_headers_prefix,
+    )
+
+
+def _authority(path: str) -> authorities.Authority:
+    try:
+        return authorities.Authority(path)
+    except ValueError as error:
+        raise config.ConfigError(str(error)) from error
+
+
 def _etcd_tls(settings: config.Config) -> types.TlsFiles | None:
     if not settings.etcd_cafile:
         return None
@@ -210,7 +256,15 @@ def _etcd_tls(settings: config.Config) -> types.TlsFiles | None:
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, which after a signal returns: uvicorn itself would die of it before anything is tidied up."""
+    """uvicorn's server, which after a signal returns: uvicorn itself would die of it before anything is tidied up.
+
+    With `--shutdown-delay-duration` it serves on for that long, but no longer says that it is ready.
+    """
+
+    def __init__(self, config: uvicorn.Config, worker: Worker, delay_seconds: float) -> None:
+        super().__init__(config)
+        self._worker = worker
+        self._delay_seconds = delay_seconds
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -222,6 +276,10 @@ class Server(uvicorn.Server):
             loop.remove_signal_handler(number)
 
     def stop(self) -> None:
+        self._worker.stopping = True
+        asyncio.get_running_loop().call_later(self._delay_seconds, self._exit)
+
+    def _exit(self) -> None:
         self.should_exit = True
 
 
@@ -250,7 +308,7 @@ def serve(settings: config.Config, index: int, port: int, alive: int, shared: in
     uvicorn_config.load()
     if settings.requestheader_client_ca_file and uvicorn_config.ssl is not None:
         uvicorn_config.ssl.load_verify_locations(settings.requestheader_client_ca_file)
-    serving = Server(uvicorn_config)
+    serving = Server(uvicorn_config, worker, settings.shutdown_delay_duration)
     with asyncio.Runner(loop_factory=uvicorn_config.get_loop_factory()) as runner:
         runner.run(_run(worker, serving, listening, alive))
 

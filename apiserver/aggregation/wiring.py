@@ -13,7 +13,7 @@ from apiserver.aggregation.catalog import Catalog
 from apiserver.aggregation.controller import Controller
 from apiserver.aggregation.documents import Documents
 from apiserver.aggregation.frontproxy import FrontProxy
-from apiserver.aggregation.remotes import Remotes
+from apiserver.aggregation.remotes import PREFIX, Remotes, is_available
 from apiserver.aggregation.services import Services
 from apiserver.config import Config
 from apiserver.registry.registry import Registry
@@ -34,7 +34,7 @@ class Aggregation:
         self.front_proxy = FrontProxy(config, self._services)
         self.documents = Documents(self.remotes, self.front_proxy)
         self.catalog = Catalog(scheme, self.remotes, self.documents)
-        self._controller: Controller | None = None
+        self._registered = False
 
     def follow(self, store: Store) -> None:
         self.remotes.follow(store)
@@ -45,13 +45,18 @@ class Aggregation:
         if controls:
             prober = Prober(self.front_proxy)
             controller = Controller(registry, self._store, self.remotes, self._services, prober, self._clock)
-            self._controller = controller
             tasks.append(self._keep(controller.run))
         await asyncio.gather(*tasks)
 
     async def registered(self) -> str:
-        """Whether what is served here has its APIServices (a health check); only who writes them knows."""
-        return "" if self._controller is None or self._controller.registered else "APIServices are missing"
+        """Whether what is served here has its APIServices (a health check), as far as this worker sees."""
+        self._registered = self._registered or self._store.cached(f"{PREFIX}v1.") is not None
+        return "" if self._registered else "missing APIService: [v1.]"
+
+    def unavailable(self) -> dict[str, bool]:
+        """Every APIService, and whether it is out of order."""
+        found = (stored.object for stored in self._store.cached_list(PREFIX))
+        return {obj["metadata"]["name"]: not is_available(obj) for obj in found}
 
     async def _keep(self, run: Callable[[], Awaitable[None]]) -> None:
         while True:

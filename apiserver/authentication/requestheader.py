@@ -7,26 +7,37 @@ Source: https://kubernetes.io/docs/reference/access-authn-authz/authentication/#
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from urllib.parse import unquote
 
 from apimachinery import errors
 from apiserver.authentication import groups
 from apiserver.authentication.authorities import Authority
-from apiserver.config import Config
 from apiserver.registry.call import User
 from apiserver.request import Request
 
 Headers = list[tuple[bytes, bytes]]
 
 
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the headers are called, and whom they are believed from: no name allowed means any."""
+
+    allowed: tuple[str, ...]
+    user: tuple[str, ...]
+    uid: tuple[str, ...]
+    groups: tuple[str, ...]
+    extra_prefixes: tuple[str, ...]
+
+
 class RequestHeader:
-    def __init__(self, config: Config, authority: Authority) -> None:
+    def __init__(self, names: Names, authority: Authority) -> None:
         self._authority = authority
-        self._allowed = frozenset(config.requestheader_allowed_names)
-        self._user = _lower(config.requestheader_username_headers)
-        self._uid = _lower(config.requestheader_uid_headers)
-        self._groups = _lower(config.requestheader_group_headers)
-        self._extra = _lower(config.requestheader_extra_headers_prefix)
+        self._allowed = frozenset(names.allowed)
+        self._user = _lower(names.user)
+        self._uid = _lower(names.uid)
+        self._groups = _lower(names.groups)
+        self._extra = _lower(names.extra_prefixes)
 
     async def authenticate(self, request: Request) -> User | None:
         if not any(name in request.headers for name in self._user):

@@ -13,6 +13,7 @@ from apiserver import asgi
 from apiserver.authentication.union import Authenticator
 from apiserver.authorization.attributes import Authorizer
 from apiserver.config import Config
+from apiserver.inflight import Running
 from apiserver.metrics import Metrics
 
 
@@ -23,6 +24,7 @@ class Wiring:
     config: Config
     clock: Clock
     metrics: Metrics
+    running: Running
     authenticator: Authenticator
     authorizer: Authorizer
 

@@ -21,6 +21,7 @@ from apimachinery import errors, protobuf
 from apiserver import responses
 from apiserver.asgi import Send
 from apiserver.handlers.rendering import Renderer
+from apiserver.metrics import Metrics
 from apiserver.registry.call import Call
 from apiserver.registry.options import ListOptions
 from apiserver.registry.registry import Registry
@@ -66,8 +67,10 @@ def chunk_of(kind: str, body: bytes, *, binary: bool = False) -> bytes:
 class Stream:
     """One watcher: chunks in, bytes on the wire."""
 
-    def __init__(self, connection: Connection, framer: Framer, renderer: Renderer) -> None:
+    def __init__(self, connection: Connection, framer: Framer, renderer: Renderer, count: list[float]) -> None:
+        """`count` is the metrics' cell that every event adds one to."""
         self._connection = connection
+        self._count = count
         self._framer = framer
         self._renderer = renderer
         self._first = True
@@ -81,6 +84,7 @@ class Stream:
         """Takes the next event; never waits."""
         self.write(self._framer.frame(event, self._renderer, first=self._first))
         self._first = False
+        self._count[0] += 1
 
     def write(self, chunk: bytes) -> None:
         if self._done.done():
@@ -138,8 +142,9 @@ class Stream:
 class Watches:
     """Serves every watch of a worker."""
 
-    def __init__(self, registry: Registry, least_seconds: float) -> None:
+    def __init__(self, registry: Registry, least_seconds: float, metrics: Metrics) -> None:
         self._registry = registry
+        self._metrics = metrics
         self._framer = Framer()
         self._least_seconds = least_seconds
 
@@ -150,7 +155,9 @@ class Watches:
             await responses.begin_stream(request, send, 200, renderer.stream_type)
             await send(_END)
             return
-        stream = Stream(request.connection, self._framer, renderer)
+        row = call.resource
+        count = self._metrics.watch_events(row.group, row.version, row.resource)
+        stream = Stream(request.connection, self._framer, renderer, count)
         try:
             subscription = await self._registry.watch(call, options, stream.deliver, on_close=stream.fail)
         except errors.Gone as error:
@@ -160,11 +167,13 @@ class Watches:
             await stream.run(0.0)
             await send(_END)
             return
+        self._metrics.longrunning(request, 1)
         try:
             await responses.begin_stream(request, send, 200, renderer.stream_type)
             await stream.run(self._seconds(options))
         finally:
             subscription.close()
+            self._metrics.longrunning(request, -1)
         await send(_END)
 
     def _seconds(self, options: ListOptions) -> float:

@@ -50,6 +50,10 @@ class Cache:
         """All objects whose key starts with `prefix`, in key order. The list is the caller's own."""
         return self._objects.under(prefix)
 
+    def count(self, prefix: str) -> int:
+        """How many there are; `prefix` ends with a slash."""
+        return self._objects.count(prefix)
+
     def at(self, prefix: str, revision: int) -> list[types.Stored] | None:
         """What `under(prefix)` was at an earlier revision: the kept events, undone. None where they do not reach back.
 

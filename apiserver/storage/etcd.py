@@ -7,6 +7,7 @@ Source: https://etcd.io/docs/v3.4/learning/api/
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, NoReturn
 
@@ -85,6 +86,10 @@ class LeaseMissing(types.StorageError):
     """The lease of a put has expired."""
 
 
+Observe = Callable[[str, str, float], None]
+"""Told of each call that succeeded: get, list, create, update or delete; the kind of key; the seconds it took."""
+
+
 class Etcd:
     """The operations, over one channel."""
 
@@ -94,7 +99,9 @@ class Etcd:
         *,
         tls: types.TlsFiles | None = None,
         timeout_seconds: float = CALL_TIMEOUT_SECONDS,
+        observe: Observe | None = None,
     ) -> None:
+        self._observe = observe
         self._channel = channel.Channel(
             endpoints,
             tls=tls,
@@ -120,16 +127,20 @@ class Etcd:
 
     async def get(self, key: str) -> tuple[Pair | None, int]:
         """The pair now, and the revision of the answer. Linearizable."""
+        began = time.perf_counter()
         answer = await self._range(messages.rpc.RangeRequest(key=_encode(key)))
+        self._note("get", key, began)
         return (_pair(answer.kvs[0]) if answer.kvs else None), answer.header.revision
 
     async def page(self, start: str, end: str, *, limit: int = 0, revision: int = 0) -> Page:
         """Up to `limit` pairs of `[start, end)` at a revision (0: now, linearizable), in key order."""
         request = messages.rpc.RangeRequest(key=_encode(start), range_end=_encode(end), limit=limit, revision=revision)
+        began = time.perf_counter()
         try:
             answer = await self._range(request)
         except errors.RpcError as error:
             _raise_revision(error, revision)
+        self._note("list", start, began)
         pairs = [_pair(item) for item in answer.kvs]
         return Page(pairs, revision or answer.header.revision, answer.more, answer.count)
 
@@ -152,14 +163,20 @@ class Etcd:
         request = _compare_revision(name, revision)
         put = request.success.add().request_put
         put.key, put.value, put.lease, put.ignore_lease = name, value, lease, keep_lease
-        return await self._write_if(request)
+        began = time.perf_counter()
+        outcome = await self._write_if(request)
+        self._note("update" if revision else "create", key, began)
+        return outcome
 
     async def delete_if(self, key: str, revision: int) -> Outcome:
         """Deletes the key if it is at mod_revision `revision`."""
         name = _encode(key)
         request = _compare_revision(name, revision)
         request.success.add().request_delete_range.key = name
-        return await self._write_if(request)
+        began = time.perf_counter()
+        outcome = await self._write_if(request)
+        self._note("delete", key, began)
+        return outcome
 
     async def put_if_version(self, key: str, version: int, value: bytes) -> tuple[bool, int, int]:
         """Puts the value if the key was written `version` times: (whether, its version now, the revision)."""
@@ -236,6 +253,10 @@ class Etcd:
             self._channel.fail_over()
 
     # --- calls
+
+    def _note(self, operation: str, key: str, began: float) -> None:
+        if self._observe is not None:
+            self._observe(operation, _kind_of(key), time.perf_counter() - began)
 
     async def _range(self, request: Any) -> Any:
         return messages.rpc.RangeResponse.FromString(await self._call(_KV + "Range", request, repeatable=True))
@@ -320,6 +341,12 @@ def _raise_revision(error: errors.RpcError, revision: int) -> NoReturn:
     if error.message == _COMPACTED:
         raise types.Compacted(revision, revision + 1) from error
     raise types.FutureRevision(str(revision)) from error
+
+
+def _kind_of(key: str) -> str:
+    """`/registry/pods/default/a` → `pods`: the word after the first one, by which calls are counted."""
+    parts = key.split("/", 3)
+    return parts[2] if len(parts) > 2 else ""
 
 
 def _encode(key: str) -> bytes:

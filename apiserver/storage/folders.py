@@ -93,6 +93,10 @@ class Folders:
             result.sort(key=_key)
         return result
 
+    def count(self, prefix: str) -> int:
+        """How many keys start with `prefix`, which ends with a slash."""
+        return sum(len(self._folders[name].keys) for name in self._names_under(prefix) if name.startswith(prefix))
+
     def _names_under(self, prefix: str) -> Iterator[str]:
         """The names of the folders that may hold keys with the prefix, sorted."""
         parent = folder_of(prefix)

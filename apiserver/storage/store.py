@@ -41,9 +41,10 @@ class Store:
         prefix: str = "/registry/",
         clock: clocks.Clock | None = None,
         compaction_interval_seconds: float = compaction.INTERVAL_SECONDS,
+        observe: etcds.Observe | None = None,
     ) -> None:
         clock = clock or clocks.SystemClock()
-        self._etcd = etcds.Etcd(etcd_endpoints, tls=tls)
+        self._etcd = etcds.Etcd(etcd_endpoints, tls=tls, observe=observe)
         self._cache = caches.Cache(prefix)
         self._feed = feed.Feed(self._etcd, self._cache, clock=clock)
         self._probe = probe.RevisionProbe(self._etcd.revision)
@@ -106,6 +107,10 @@ class Store:
     def cached_list(self, prefix: str) -> list[types.Stored]:
         """What the cache has now, in key order."""
         return self._cache.under(prefix)
+
+    def cached_count(self, prefix: str) -> int:
+        """How many objects the cache has under a prefix that ends with a slash."""
+        return self._cache.count(prefix)
 
     async def newest_revision(self) -> int:
         """A revision no older than any write acknowledged before, which the cache has reached."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 
@@ -55,11 +56,9 @@ def test_a_torn_snapshot_is_left_out(slots: metrics.Slots) -> None:
     whole = metrics.Metrics(slots, 1)
     whole.observe(request(), 0.01)
     whole.flush()
-    slots.write(1, b"[{},{},{}]")
+    slots.write(1, b"{}")
     data = slots.read(1)
-    assert data == b"[{},{},{}]"
-    import os
-
+    assert data == b"{}"
     os.pwrite(slots._descriptor, b"X", 1 << 20 | 9)
     assert slots.read(1) is None
     assert total(metrics.Metrics(slots, 0).render()) == 0
@@ -77,3 +76,47 @@ def test_a_watch_counts_but_has_no_duration() -> None:
     counted.observe(request("watch"), 100.0)
     assert total(counted.render()) == 1
     assert "duration_seconds_bucket" not in counted.render()
+
+
+def test_the_events_of_a_watch_are_counted_by_their_collection() -> None:
+    counted = metrics.Metrics()
+    cell = counted.watch_events("apps", "v1", "deployments")
+    cell[0] += 3
+    assert counted.watch_events("apps", "v1", "deployments") is cell
+    assert 'apiserver_watch_events_total{group="apps",resource="deployments",version="v1"} 3' in counted.render()
+
+
+def test_watches_that_are_open_are_shown_until_they_end(slots: metrics.Slots) -> None:
+    first, second = metrics.Metrics(slots, 0), metrics.Metrics(slots, 1)
+    for counted in (first, second, second):
+        counted.longrunning(request("watch"), 1)
+    second.longrunning(request("watch"), -1)
+    second.flush()
+    (line,) = [line for line in first.render().splitlines() if line.startswith("apiserver_longrunning_requests{")]
+    assert line.endswith(" 2")
+
+
+def test_gauges_do_not_outlive_their_worker_but_counters_do(slots: metrics.Slots) -> None:
+    old = metrics.Metrics(slots, 0)
+    old.longrunning(request("watch"), 1)
+    old.observe(request("watch"), 1.0)
+    old.flush()
+    new = metrics.Metrics(slots, 0)
+    assert "apiserver_longrunning_requests{" not in new.render()
+    assert total(new.render()) == 1
+
+
+def test_the_process_shows_what_it_costs() -> None:
+    counted = metrics.Metrics()
+    counted.flush()
+    lines = dict(line.rsplit(" ", 1) for line in counted.render().splitlines() if line.startswith("process_"))
+    assert float(lines["process_cpu_seconds_total"]) > 0
+    assert int(lines["process_resident_memory_bytes"]) > 1_000_000
+    assert int(lines["process_open_fds"]) > 2
+
+
+def test_requests_that_were_turned_away_or_ended_are_told_apart() -> None:
+    counted = metrics.Metrics()
+    counted.observe(request(status=429), 0.01)
+    counted.observe(request(status=404), 0.01)
+    assert counted.render().count("apiserver_request_terminations_total{") == 1
