@@ -27,7 +27,7 @@ status: $(STAMP) ## show every process of the cluster
 
 test: $(STAMP) ## unit, component and cluster tests
 	@$(BIN)/python -m pytest tests/unit -q -n 2 $(ARGS)
-	@$(BIN)/python -m pytest tests/component tests/cluster -q $(ARGS)
+	@$(BIN)/python -m pytest tests/component tests/history tests/cluster -q $(ARGS)
 
 check: $(STAMP) ## format, lint, types, import contracts, unit tests
 	@$(BIN)/ruff format --check .
