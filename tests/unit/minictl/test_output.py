@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from apimachinery import ages, errors, jsonpath
 from client import rest
-from minictl import durations, failures, output, tables
+from minictl import durations, failures, jsonpath, output, tables
 from minictl.failures import Refused, Several
 
 TABLE: dict[str, Any] = {
