@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apimachinery import ages, errors, jsonpath
+from apimachinery import ages, errors
 from client import rest
 from minictl import durations, failures, jsonpath, output, tables
 from minictl.failures import Refused, Several
