@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from apimachinery import objects
 from minictl.discovery import ApiResource
 from minictl.failures import Refused
 from minictl.mapper import Mapper
 
+if TYPE_CHECKING:
+    from minictl.context import Context
+    from minictl.manifests import Manifest
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Objects of one resource: those named, or the whole collection."""
+    """Objects of one resource: those named, or the whole collection. `namespace`: a manifest's, else the command's."""
 
     resource: ApiResource
     names: tuple[str, ...] = ()
+    namespace: str | None = None
 
 
 async def resolve(mapper: Mapper, words: Sequence[str], *, verb: str) -> list[Target]:
@@ -41,6 +49,32 @@ async def one(mapper: Mapper, words: Sequence[str], *, verb: str, default: str =
     if len(targets) != 1 or len(targets[0].names) != 1:
         raise Refused("you must specify exactly one resource, as TYPE/NAME")
     return targets[0].resource, targets[0].names[0]
+
+
+async def of_manifests(context: Context, args: argparse.Namespace) -> list[Target]:
+    """The objects of `-f`, each in its own namespace where it says one."""
+    mapper = await context.mapper()
+    return [
+        Target(await mapper.by_kind(read.gvk), (objects.name_of(read.obj),), namespace_for(context, args, read))
+        for read in context.manifests(args)
+    ]
+
+
+def namespace_of(context: Context, args: argparse.Namespace, target: Target) -> str | None:
+    """Where a target's objects are; None for everywhere, and for what is in no namespace."""
+    everywhere = args.all_namespaces or not target.resource.namespaced
+    return None if everywhere else target.namespace or context.namespace
+
+
+def namespace_for(context: Context, args: argparse.Namespace, manifest: Manifest) -> str:
+    """The manifest's namespace, else the command's. Raises Refused where both are said and differ."""
+    own = objects.namespace_of(manifest.obj)
+    if own and args.namespace and own != args.namespace:
+        raise Refused(
+            f'the namespace from the provided object "{own}" does not match the namespace "{args.namespace}". '
+            f"You must pass '--namespace={own}' to perform this operation."
+        )
+    return own or context.namespace
 
 
 async def _slashed(mapper: Mapper, words: Sequence[str]) -> list[Target]:

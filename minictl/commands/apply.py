@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from apimachinery import errors, objects
 from apimachinery.gvr import GVK
 from apimachinery.objects import Object
-from minictl import failures, flags, manifests, output, threeway
-from minictl.commands.create import namespace_for
+from minictl import failures, flags, manifests, output, targets, threeway
 from minictl.context import FIELD_MANAGER, Context
 from minictl.discovery import ApiResource
 from minictl.manifests import Manifest
@@ -72,7 +71,7 @@ async def _apply(context: Context, args: argparse.Namespace, manifest: Manifest)
     if not manifest.obj["metadata"].get("name"):
         raise failures.Refused(f"error when applying {manifest.source}: resource name may not be empty")
     resource = await (await context.mapper()).by_kind(manifest.gvk)
-    namespace = namespace_for(context, args, manifest) if resource.namespaced else None
+    namespace = targets.namespace_for(context, args, manifest) if resource.namespaced else None
     if args.server_side:
         obj, verb = await _server_side(context, args, resource, manifest, namespace), "serverside-applied"
     else:

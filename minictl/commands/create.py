@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from apimachinery import errors, objects
-from minictl import failures, flags, manifests, output
+from apimachinery import errors
+from minictl import failures, flags, manifests, output, targets
 from minictl.context import FIELD_MANAGER, Context
 from minictl.manifests import Manifest
 
@@ -43,7 +43,7 @@ async def _create(
     context: Context, args: argparse.Namespace, manifest: Manifest, printer: output.Printer | None
 ) -> None:
     resource = await (await context.mapper()).by_kind(manifest.gvk)
-    namespace = namespace_for(context, args, manifest) if resource.namespaced else None
+    namespace = targets.namespace_for(context, args, manifest) if resource.namespaced else None
     obj = manifest.obj
     if args.dry_run == "client":
         obj = obj | {"metadata": obj["metadata"] | ({"namespace": namespace} if namespace else {})}
@@ -61,14 +61,3 @@ async def _create(
     else:
         name = obj["metadata"].get("name") or obj["metadata"].get("generateName")
         context.write(f"{resource.noun}/{name} created{flags.dry_run_suffix(args)}")
-
-
-def namespace_for(context: Context, args: argparse.Namespace, manifest: Manifest) -> str:
-    """The manifest's namespace, else the command's. Raises Refused where both are said and differ."""
-    own = objects.namespace_of(manifest.obj)
-    if own and args.namespace and own != args.namespace:
-        raise failures.Refused(
-            f'the namespace from the provided object "{own}" does not match the namespace "{args.namespace}". '
-            f"You must pass '--namespace={own}' to perform this operation."
-        )
-    return own or context.namespace

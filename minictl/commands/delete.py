@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from apimachinery import errors, objects
 from minictl import durations, failures, flags, targets, validation
-from minictl.commands.create import namespace_for
 from minictl.context import Context
 from minictl.discovery import ApiResource
 
@@ -118,7 +117,7 @@ async def _find(context: Context, args: argparse.Namespace) -> list[Doomed]:
         found = []
         for manifest in context.manifests(args):
             resource = await mapper.by_kind(manifest.gvk)
-            namespace = namespace_for(context, args, manifest) if resource.namespaced else None
+            namespace = targets.namespace_for(context, args, manifest) if resource.namespaced else None
             found.append(Doomed(resource, objects.name_of(manifest.obj), namespace, manifest.source))
         return found
     named = await targets.resolve(mapper, args.targets, verb="delete")

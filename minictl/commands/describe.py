@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 from apimachinery import errors, objects, pods
-from apimachinery.gvr import EVENTS, LEASES, PODS, REPLICA_SETS
+from apimachinery.gvr import ENDPOINT_SLICES, EVENTS, LEASES, LIMIT_RANGES, PODS, REPLICA_SETS, RESOURCE_QUOTAS
 from apimachinery.objects import Object
 from minictl import failures, flags, targets, validation
 from minictl.context import Context
-from minictl.describe import data, generic, layout, node, pod, workload
+from minictl.describe import data, generic, job, layout, limits, namespace, node, pod, service, workload
 from minictl.discovery import ApiResource
 from minictl.targets import Target
 
@@ -57,17 +57,15 @@ async def run(context: Context, args: argparse.Namespace) -> int:
 
 
 async def _targets(context: Context, args: argparse.Namespace) -> list[Target]:
-    mapper = await context.mapper()
-    if not args.filename:
-        return await targets.resolve(mapper, args.targets, verb="describe")
-    read = context.manifests(args)
-    return [Target(await mapper.by_kind(found.gvk), (objects.name_of(found.obj),)) for found in read]
+    if args.filename:
+        return await targets.of_manifests(context, args)
+    return await targets.resolve(await context.mapper(), args.targets, verb="describe")
 
 
 async def _objects(context: Context, args: argparse.Namespace, target: Target, failed: list[Exception]) -> list[Object]:
     """The objects of one target; a name that does not exist is tried as a prefix, as kubectl does."""
     resource = target.resource
-    namespace = context.namespace if resource.namespaced and not args.all_namespaces else None
+    namespace = targets.namespace_of(context, args, target)
     named = {"apiVersion": resource.gvr.api_version, "kind": resource.kind}
     if not target.names:
         listed = await context.client.list(resource.gvr, namespace, label_selector=args.selector)
@@ -118,6 +116,35 @@ async def _secret(context: Context, obj: Object, events: list[Object] | None, no
     return data.secret(obj, events, now)
 
 
+async def _service_account(context: Context, obj: Object, events: list[Object] | None, now: datetime) -> list[str]:
+    return data.service_account(obj, events, now)
+
+
+async def _job(context: Context, obj: Object, events: list[Object] | None, now: datetime) -> list[str]:
+    return job.describe(obj, events, now)
+
+
+async def _service(context: Context, obj: Object, events: list[Object] | None, now: datetime) -> list[str]:
+    selector = f"kubernetes.io/service-name={objects.name_of(obj)}"
+    listed = await context.client.list(ENDPOINT_SLICES, objects.namespace_of(obj), label_selector=selector)
+    return service.describe(obj, listed["items"] or [], events, now)
+
+
+async def _namespace(context: Context, obj: Object, events: list[Object] | None, now: datetime) -> list[str]:
+    name = objects.name_of(obj)
+    quotas = await context.client.list(RESOURCE_QUOTAS, name)
+    ranges = await context.client.list(LIMIT_RANGES, name)
+    return namespace.describe(obj, quotas["items"] or [], ranges["items"] or [])
+
+
+async def _quota(context: Context, obj: Object, events: list[Object] | None, now: datetime) -> list[str]:
+    return limits.quota(obj)
+
+
+async def _limit_range(context: Context, obj: Object, events: list[Object] | None, now: datetime) -> list[str]:
+    return limits.limit_range(obj)
+
+
 async def _deployment(context: Context, obj: Object, events: list[Object] | None, now: datetime) -> list[str]:
     listed = await context.client.list(REPLICA_SETS, objects.namespace_of(obj))
     return workload.deployment(obj, _controlled(listed, obj), events, now)
@@ -149,6 +176,12 @@ _DESCRIBERS: dict[str, _Describer] = {
     "nodes": _node,
     "configmaps": _config_map,
     "secrets": _secret,
+    "serviceaccounts": _service_account,
+    "services": _service,
+    "namespaces": _namespace,
+    "jobs.batch": _job,
+    "resourcequotas": _quota,
+    "limitranges": _limit_range,
     "deployments.apps": _deployment,
     "replicasets.apps": _replica_set,
 }

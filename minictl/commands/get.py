@@ -74,12 +74,7 @@ async def _targets(context: Context, args: argparse.Namespace) -> list[Target]:
         if (args.selector or args.field_selector) and any(target.names for target in found):
             raise Refused("name cannot be provided when a selector is specified")
         return found
-    read = context.manifests(args)
-    return [Target(await mapper.by_kind(manifest.gvk), (objects.name_of(manifest.obj),)) for manifest in read]
-
-
-def _namespace(context: Context, args: argparse.Namespace, resource: ApiResource) -> str | None:
-    return context.namespace if resource.namespaced and not args.all_namespaces else None
+    return await targets.of_manifests(context, args)
 
 
 # -- objects ----------------------------------------------------------------------------------------------------
@@ -107,10 +102,10 @@ async def _fetch(
     failures: list[Exception] = []
     for target in found:
         if not target.names:
-            items += [(target.resource, item) for item in await _list(context, args, target.resource)]
+            items += [(target.resource, item) for item in await _list(context, args, target)]
         for name in target.names:
             try:
-                obj = await context.client.get(target.resource.gvr, name, _namespace(context, args, target.resource))
+                obj = await context.client.get(target.resource.gvr, name, targets.namespace_of(context, args, target))
             except errors.NotFound as error:
                 if not args.ignore_not_found:
                     failures.append(error)
@@ -121,14 +116,15 @@ async def _fetch(
     return items, failures
 
 
-async def _list(context: Context, args: argparse.Namespace, resource: ApiResource) -> list[Object]:
+async def _list(context: Context, args: argparse.Namespace, target: Target) -> list[Object]:
     """The whole collection, page after page, each item with its kind."""
+    resource = target.resource
     items: list[Object] = []
     token: str | None = None
     while True:
         page = await context.client.list(
             resource.gvr,
-            _namespace(context, args, resource),
+            targets.namespace_of(context, args, target),
             label_selector=args.selector,
             field_selector=args.field_selector,
             limit=args.chunk_size or None,
@@ -185,7 +181,7 @@ async def _table_of(
     for target in found:
         for name in target.names or [None]:
             try:
-                part = await fetch_table(context, args, target.resource, name)
+                part = await _fetch_table(context, args, target, name)
             except errors.APIError as error:  # kubectl shows what it can, and every refusal after it
                 if name is None or not (args.ignore_not_found and isinstance(error, errors.NotFound)):
                     failures.append(error)
@@ -199,9 +195,9 @@ async def _table_of(
     return table
 
 
-async def fetch_table(context: Context, args: argparse.Namespace, resource: ApiResource, name: str | None) -> Object:
+async def _fetch_table(context: Context, args: argparse.Namespace, target: Target, name: str | None) -> Object:
     """The server's Table of one object or of a collection, all its pages."""
-    path = resource.gvr.path(_namespace(context, args, resource), name)
+    path = target.resource.gvr.path(targets.namespace_of(context, args, target), name)
     params = {} if name else _list_params(args)
     if args.sort_by:
         params["includeObject"] = "Object"
@@ -267,8 +263,9 @@ async def _watch(
 ) -> None:
     """Print the list and every change, until interrupted. Without a printer: rows of a table."""
     _check_watched(found)
-    resource, name = found[0].resource, next(iter(found[0].names), None)
-    first = await fetch_table(context, args, resource, name)
+    target, name = found[0], next(iter(found[0].names), None)
+    resource = target.resource
+    first = await _fetch_table(context, args, target, name)
     version = first["metadata"].get("resourceVersion") or ""
     table = _WatchPrinter(context, args, resource, first)
     if not args.watch_only:
@@ -280,7 +277,7 @@ async def _watch(
     while True:
         events = context.client.watch(
             resource.gvr,
-            _namespace(context, args, resource),
+            targets.namespace_of(context, args, target),
             resource_version=version,
             label_selector=args.selector,
             field_selector=selector or None,

@@ -1,4 +1,7 @@
-"""ConfigMaps and Secrets in words. A Secret's values are never shown, only how long they are."""
+"""ConfigMaps, Secrets and ServiceAccounts in words.
+
+A Secret's values are not shown, only how long they are; but for a ServiceAccount's token, which is made to be read.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,25 @@ def config_map(obj: Object, events: Sequence[Object] | None, now: datetime) -> l
 def secret(obj: Object, events: Sequence[Object] | None, now: datetime) -> list[str]:
     """The lines of a Secret's description."""
     lines = [*layout.head(obj), "", f"Type:\t{obj.get('type') or ''}", "", "Data", "===="]
-    return lines + [f"{name}:\t{_size(value)} bytes" for name, value in sorted((obj.get("data") or {}).items())]
+    is_token = obj.get("type") == "kubernetes.io/service-account-token"
+    for name, value in sorted((obj.get("data") or {}).items()):
+        shown = _text(value) if is_token and name == "token" else f"{_size(value)} bytes"
+        lines.append(f"{name}:\t{shown}")
+    return lines
+
+
+def service_account(obj: Object, events: Sequence[Object] | None, now: datetime) -> list[str]:
+    """The lines of a ServiceAccount's description."""
+    names = [str(ref.get("name") or "") for ref in obj.get("imagePullSecrets") or []] or ["<none>"]
+    lines = [*layout.head(obj), f"Image pull secrets:\t{names[0]}", *(f"\t{name}" for name in names[1:])]
+    return [*lines, *layout.events(events, now)]
+
+
+def _text(value: str) -> str:
+    try:
+        return base64.b64decode(value).decode(errors="replace")
+    except (binascii.Error, ValueError):
+        return value
 
 
 def _size(value: str) -> int:

@@ -46,6 +46,11 @@ def when(stamp: str | None) -> str:
     return clock.parse_rfc3339(stamp).astimezone().strftime("%a, %d %b %Y %H:%M:%S %z") if stamp else "<unset>"
 
 
+def go_time(stamp: str | None) -> str:
+    """A time as Go prints one by default."""
+    return clock.parse_rfc3339(stamp).astimezone().strftime("%Y-%m-%d %H:%M:%S %z %Z") if stamp else "<nil>"
+
+
 def indented(lines: Iterable[str], level: int) -> list[str]:
     return ["  " * level + line for line in lines]
 

@@ -19,7 +19,7 @@ def deployment(
     spec, status = obj["spec"], obj.get("status") or {}
     strategy = spec.get("strategy") or {}
     lines = layout.head(obj, created=True)
-    lines.append(f"Selector:\t{_selector(spec['selector'])}")
+    lines.append(f"Selector:\t{selector(spec['selector'])}")
     lines.append(
         f"Replicas:\t{spec.get('replicas', 1)} desired | {status.get('updatedReplicas') or 0} updated | "
         f"{status.get('replicas') or 0} total | {status.get('availableReplicas') or 0} available | "
@@ -41,7 +41,7 @@ def replica_set(obj: Object, pods: Sequence[Object], events: Sequence[Object] | 
     """The lines of a ReplicaSet's description. `pods` are those that it controls."""
     spec, status = obj["spec"], obj.get("status") or {}
     lines = [f"Name:\t{objects.name_of(obj)}", f"Namespace:\t{objects.namespace_of(obj)}"]
-    lines.append(f"Selector:\t{_selector(spec['selector'])}")
+    lines.append(f"Selector:\t{selector(spec['selector'])}")
     lines += layout.pairs("Labels", objects.labels_of(obj)) + layout.annotation_lines(obj)
     owner = objects.controller_of(obj)
     if owner:
@@ -57,9 +57,9 @@ def replica_set(obj: Object, pods: Sequence[Object], events: Sequence[Object] | 
     return [*lines, *template(spec["template"]), *_conditions(status), *layout.events(events, now)]
 
 
-def _selector(selector: Object) -> str:
+def selector(found: Object) -> str:
     """The requirements by key."""
-    requirements = selectors.from_label_selector(selector).requirements
+    requirements = selectors.from_label_selector(found).requirements
     return ",".join(str(requirement) for requirement in sorted(requirements, key=lambda r: r.key)) or "<none>"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import uuid
 from collections.abc import Iterator
 
@@ -9,6 +10,7 @@ import httpx
 import pytest
 
 from tests import harness
+from tests.component import tools
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +30,27 @@ def namespace(server: harness.Server) -> Iterator[str]:
 def admin(server: harness.Server) -> Iterator[httpx.Client]:
     with server.admin() as client:
         yield client
+
+
+@pytest.fixture
+def minictl(server: harness.Server, namespace: str) -> tools.Tool:
+    def run(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(tools.MINICTL), "-n", namespace, *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env=tools.environment(server),
+        )
+
+    return run
+
+
+@pytest.fixture
+def kubectl(server: harness.Server, namespace: str) -> tools.Tool:
+    def run(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+        return server.try_kubectl("-n", namespace, *arguments, stdin=stdin)
+
+    return run

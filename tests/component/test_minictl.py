@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tests import harness
-
-MINICTL = Path(sys.executable).parent / "minictl"
-Tool = Callable[..., subprocess.CompletedProcess[str]]
+from tests.component.tools import MINICTL, Tool, environment, outcome, without_age
 
 BEFORE = """\
 apiVersion: apps/v1
@@ -43,39 +36,6 @@ AFTER = (
     .replace("      - {name: b, image: busybox}\n", "")
     .replace(', b: "2"', "")
 )
-
-
-def environment(server: harness.Server) -> dict[str, str]:
-    cache = {"HOME": str(server.folder), "XDG_CACHE_HOME": str(server.folder / "cache")}
-    return {**os.environ, **cache, "KUBECONFIG": str(server.pki.kubeconfig("admin"))}
-
-
-@pytest.fixture
-def minictl(server: harness.Server, namespace: str) -> Tool:
-    def run(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [str(MINICTL), "-n", namespace, *arguments],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-            env=environment(server),
-        )
-
-    return run
-
-
-@pytest.fixture
-def kubectl(server: harness.Server, namespace: str) -> Tool:
-    def run(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-        return server.try_kubectl("-n", namespace, *arguments, stdin=stdin)
-
-    return run
-
-
-def outcome(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:
-    return done.returncode, done.stdout, done.stderr
 
 
 def test_run_makes_a_deployment(minictl: Tool, kubectl: Tool) -> None:
@@ -130,12 +90,6 @@ def test_reads_print_what_kubectl_prints(minictl: Tool, kubectl: Tool) -> None:
         words = line.split(" ")
         ours, theirs = outcome(minictl(*words)), outcome(kubectl(*words))
         assert (line, without_age(ours)) == (line, without_age(theirs))
-
-
-def without_age(done: tuple[int, str, str]) -> tuple[int, list[str], str]:
-    """Ages may differ by a second between two calls."""
-    code, out, err = done
-    return code, [" ".join(w for w in line.split(" ") if not w.rstrip("s").isdigit()) for line in out.split("\n")], err
 
 
 CHANGES = (
