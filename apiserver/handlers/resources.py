@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from apimachinery import errors, names, protobuf
+from apimachinery.gvr import GVK
 from apimachinery.objects import Object
 from apiserver import negotiation, responses
 from apiserver import request as requests
@@ -105,7 +106,9 @@ class Resources:
             raise not_found()
         check_path(row, info)
         request.routed = True
-        request.binary = _has_message(row, info.subresource)
+        request.binary = _has_message(row.group, row.version, row.kind)
+        if info.subresource:
+            request.binary = _subresource_has_message(row, info.subresource)
         namespace = info.namespace if row.namespaced else ""
         call = Call(request.user, row, info.verb, namespace, info.name, info.subresource, warnings=request.warnings)
         call.audit_annotations = request.audit_annotations
@@ -184,11 +187,14 @@ class Resources:
 
 
 @lru_cache(maxsize=1024)
-def _has_message(row: Resource, subresource: str) -> bool:
+def _has_message(group: str, version: str, kind: str) -> bool:
     """Whether the answer has a protobuf form."""
-    sub = row.subresource(subresource) if subresource else None
-    kind = sub.kind if sub is not None and sub.kind is not None else row.gvk
-    return bool(protobuf.message_of(kind.api_version, kind.kind))
+    return bool(protobuf.message_of(GVK(group, version, kind).api_version, kind))
+
+
+def _subresource_has_message(row: Resource, name: str) -> bool:
+    sub = row.subresource(name)
+    return _has_message(*(sub.kind if sub is not None and sub.kind is not None else row.gvk))
 
 
 def check_path(row: Resource, info: RequestInfo) -> None:

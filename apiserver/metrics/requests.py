@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import orjson
 
@@ -78,7 +79,7 @@ class Metrics:
         ]
         self._alike: list[Family] = []
         self._collectors: list[Collect] = []
-        self._keys: dict[tuple[str, ...], tuple[str, str]] = {}
+        self._keys: dict[tuple[Any, ...], tuple[str, str]] = {}
         start = Gauge("process_start_time_seconds", "Start time of the process since unix epoch in seconds.")
         start.set("", round(time.time(), 3))
         self._alike.append(start)
@@ -93,12 +94,12 @@ class Metrics:
 
     def observe(self, request: Request, seconds: float) -> None:
         """Counts a finished request."""
-        total_key, duration_key = self._labels(request)
-        self._requests.count(total_key)
+        labels = self._labels(request)
+        self._requests.cell(labels[0])[0] += 1
         if request.status in _TERMINATED:
-            self._terminations.count(total_key)
+            self._terminations.count(labels[0])
         if not request.info.long_running:
-            self._durations.observe(duration_key, seconds)
+            self._durations.observe(labels[1], seconds)
 
     def longrunning(self, request: Request, change: int) -> None:
         """A watch or a stream that begins (1) or ends (-1)."""
@@ -143,34 +144,41 @@ class Metrics:
 
     def _labels(self, request: Request) -> tuple[str, str]:
         """The labels of the count and those of the duration."""
-        info = request.info
-        verb = _VERBS.get(info.verb, "other")
-        resource = (info.group, info.version, info.resource, info.subresource) if request.routed else ("", "", "", "")
-        scope = ""
-        if request.routed:
+        info, dry_run = request.info, ""
+        if not request.routed:  # what the client made up is no label
+            key: tuple[Any, ...] = (info.verb if info.verb in _VERBS else "", request.status)
+        else:
+            if "dryRun" in request.query and request.option("dryRun") == "All":
+                dry_run = "All"
             scope = "resource" if info.name else "namespace" if info.namespace else "cluster"
-        dry_run = "All" if request.query and request.option("dryRun") == "All" else ""
-        key = (verb, *resource, scope, str(request.status), dry_run)
+            key = (info.verb, request.status, info.group, info.version, info.resource, info.subresource, scope, dry_run)
         found = self._keys.get(key)
         if found is None:
-            found = self._keys[key] = self._make_labels(*key)
+            found = self._keys[key] = _make_labels(*key)
         return found
 
-    @staticmethod
-    def _make_labels(
-        verb: str, group: str, version: str, resource: str, subresource: str, scope: str, code: str, dry_run: str
-    ) -> tuple[str, str]:
-        common = {
-            "component": "apiserver",
-            "dry_run": dry_run,
-            "group": group,
-            "resource": resource,
-            "scope": scope,
-            "subresource": subresource,
-            "verb": verb,
-            "version": version,
-        }
-        return families.labelled({"code": code, **common}), families.labelled(common)
+
+def _make_labels(
+    verb: str,
+    status: int,
+    group: str = "",
+    version: str = "",
+    resource: str = "",
+    subresource: str = "",
+    scope: str = "",
+    dry_run: str = "",
+) -> tuple[str, str]:
+    common = {
+        "component": "apiserver",
+        "dry_run": dry_run,
+        "group": group,
+        "resource": resource,
+        "scope": scope,
+        "subresource": subresource,
+        "verb": _VERBS.get(verb, "other"),
+        "version": version,
+    }
+    return families.labelled({"code": str(status), **common}), families.labelled(common)
 
 
 def running_family(metrics: Metrics, running: inflight.Running) -> None:
