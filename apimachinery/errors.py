@@ -56,7 +56,7 @@ class APIError(Exception):
         self.retry_after_seconds = retry_after_seconds
         if retry_after_seconds is not None:
             self.details["retryAfterSeconds"] = retry_after_seconds
-        listed = [{"reason": c.reason, "message": c.message, "field": c.field} for c in causes]
+        listed = [{name: text for name, text in c._asdict().items() if text} for c in causes]
         if listed:
             self.details["causes"] = listed
         self.status_code = self.code

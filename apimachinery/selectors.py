@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from apimachinery import names
@@ -26,6 +26,7 @@ class Requirement:
     key: str
     operator: str  # "in", "notin", "exists", "!", "gt", "lt"
     values: frozenset[str] = frozenset()
+    exact: bool = field(default=False, compare=False)  # written `a=b` or `a!=b`
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         value = labels.get(self.key)
@@ -48,7 +49,7 @@ class Requirement:
                 return f"!{self.key}"
             case "gt" | "lt":
                 return f"{self.key}{'>' if self.operator == 'gt' else '<'}{next(iter(self.values))}"
-        if len(self.values) == 1:
+        if self.exact:
             return f"{self.key}{'=' if self.operator == 'in' else '!='}{next(iter(self.values))}"
         return f"{self.key} {self.operator} ({','.join(sorted(self.values))})"
 
@@ -77,24 +78,10 @@ class Selector:
 EVERYTHING = Selector()
 NOTHING = Selector(nothing=True)
 
-_TOKEN = re.compile(r"\s*(?:(==|=|!=|!|>|<|\(|\)|,)|([^\s=!<>(),]+))")
-
 
 def parse_labels(text: str | None) -> Selector:
     """A selector from its query form. Raises SelectorError; "" selects everything."""
-    if not text or not text.strip():
-        return EVERYTHING
-    tokens = _tokens(text)
-    requirements: list[Requirement] = []
-    while tokens:
-        requirements.append(_requirement(tokens, text))
-        if not tokens:
-            break
-        if tokens.pop(0) != ",":
-            raise SelectorError(f"unable to parse requirement: found '{text}', expected: ',' or 'end of string'")
-        if not tokens:
-            raise SelectorError("unable to parse requirement: found '', expected: identifier after ','")
-    return Selector(tuple(requirements))
+    return _Parser(text).selector() if text else EVERYTHING
 
 
 def from_label_selector(selector: Mapping[str, Any] | None) -> Selector:
@@ -102,7 +89,8 @@ def from_label_selector(selector: Mapping[str, Any] | None) -> Selector:
     if selector is None:
         return NOTHING
     requirements = [
-        Requirement(key, "in", frozenset([value])) for key, value in (selector.get("matchLabels") or {}).items()
+        Requirement(key, "in", frozenset([value]), exact=True)
+        for key, value in (selector.get("matchLabels") or {}).items()
     ]
     operators = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
     for expression in selector.get("matchExpressions") or []:
@@ -115,7 +103,7 @@ def from_label_selector(selector: Mapping[str, Any] | None) -> Selector:
 
 def from_set(labels: Mapping[str, str]) -> Selector:
     """The selector of equality with every one of `labels` (a Service's or ReplicationController's map form)."""
-    return Selector(tuple(Requirement(key, "in", frozenset([value])) for key, value in labels.items()))
+    return Selector(tuple(Requirement(key, "in", frozenset([value]), exact=True) for key, value in labels.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,79 +136,123 @@ def fields_match(selector: FieldSelector, value_of: Callable[[str], str]) -> boo
 
 
 def _compares(value: str, operator: str, values: frozenset[str]) -> bool:
-    try:
-        left, right = int(value), int(next(iter(values)))
-    except ValueError:
+    wanted = next(iter(values))
+    if not _is_int64(value) or not _is_int64(wanted):
         return False
-    return left > right if operator == "gt" else left < right
+    return int(value) > int(wanted) if operator == "gt" else int(value) < int(wanted)
 
 
-def _tokens(text: str) -> list[str]:
-    tokens: list[str] = []
-    position = 0
-    text = text.rstrip()
-    while position < len(text):
-        match = _TOKEN.match(text, position)
-        if match is None:
-            raise SelectorError(f"unable to parse requirement: unexpected text in '{text}'")
-        tokens.append(match.group(1) or match.group(2))
-        position = match.end()
-    return tokens
+_TOKEN = re.compile(r"[ \t\r\n]*(==|!=|[=!<>(),]|[^=!<>(), \t\r\n]+)")
+_SYMBOLS = frozenset("=!<>(),") | {"==", "!="}
+_OPERATORS = {"in": "in", "notin": "notin", "=": "in", "==": "in", "!=": "notin", ">": "gt", "<": "lt"}
+_END = ""
 
 
-def _requirement(tokens: list[str], text: str) -> Requirement:
-    token = tokens.pop(0)
-    if token == "!":
-        return Requirement(_key(tokens.pop(0) if tokens else "", text), "!")
-    key = _key(token, text)
-    if not tokens or tokens[0] == ",":
-        return Requirement(key, "exists")
-    operator = tokens.pop(0)
-    if operator in ("=", "==", "!="):
-        value = tokens.pop(0) if tokens and tokens[0] != "," else ""
-        return Requirement(key, "notin" if operator == "!=" else "in", frozenset([_value(value, text)]))
-    if operator in (">", "<"):
-        value = tokens.pop(0) if tokens else ""
-        if not re.fullmatch(r"[+-]?\d+", value):
-            raise SelectorError(
-                f'unable to parse requirement: values[0][{key}]: Invalid value: "{value}": '
-                "for 'Gt', 'Lt' operators, the value must be an integer"
-            )
-        return Requirement(key, "gt" if operator == ">" else "lt", frozenset([value]))
-    if operator in ("in", "notin"):
-        return Requirement(key, operator, _value_set(tokens, text))
-    raise SelectorError(f"unable to parse requirement: found '{operator}', expected: in, notin, =, ==, !=, gt, lt")
+class _Parser:
+    """Recursive descent over the grammar of upstream's labels package; refusals are its words.
+
+    A name where an operator could stand, as in `in in (in)`, is told from it by where it is read.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._tokens: list[str] = [*_TOKEN.findall(text.rstrip(" \t\r\n")), _END]
+        self._position = 0
+
+    def selector(self) -> Selector:
+        requirements: list[Requirement] = []
+        if self._next == _END:
+            return EVERYTHING
+        if not self._is_name and self._next != "!":
+            raise SelectorError(f"found '{self._next}', expected: !, identifier, or 'end of string'")
+        while True:
+            try:
+                requirements.append(self._requirement())
+            except _Unexpected as error:
+                raise SelectorError(f"unable to parse requirement: {error}") from error
+            token = self._take()
+            if token == _END:
+                return Selector(tuple(requirements))
+            if token != ",":
+                raise SelectorError(f"found '{token}', expected: ',' or 'end of string'")
+            if not self._is_name and self._next != "!":
+                raise SelectorError(f"found '{self._next}', expected: identifier after ','")
+
+    @property
+    def _next(self) -> str:
+        return self._tokens[self._position]
+
+    @property
+    def _is_name(self) -> bool:
+        return self._next not in _SYMBOLS and self._next != _END
+
+    def _take(self) -> str:
+        token = self._next
+        self._position = min(self._position + 1, len(self._tokens) - 1)
+        return token
+
+    def _requirement(self) -> Requirement:
+        absent = self._next == "!"
+        if absent:
+            self._take()
+        key = self._name()
+        if problems := names.qualified_name(key):
+            raise _Unexpected(f'<nil>: Invalid value: "{key}": {"; ".join(problems)}')
+        if absent:
+            return Requirement(key, "!")
+        if self._next in (_END, ","):
+            return Requirement(key, "exists")
+        written = self._take()
+        operator = _OPERATORS.get(written)
+        if operator is None:
+            raise _Unexpected(f"found '{written}', expected: in, notin, =, ==, !=, gt, lt")
+        if written in ("in", "notin"):
+            return _checked(Requirement(key, operator, frozenset(self._values())))
+        value = "" if self._next in (_END, ",") else self._name()
+        return _checked(Requirement(key, operator, frozenset([value]), exact=True))
+
+    def _name(self) -> str:
+        if not self._is_name:
+            raise _Unexpected(f"found '{self._next}', expected: identifier")
+        return self._take()
+
+    def _values(self) -> set[str]:
+        """`(a,b)`; what is left out between commas is the empty value."""
+        if (token := self._take()) != "(":
+            raise _Unexpected(f"found '{token}' expected: '('")
+        if not self._is_name and self._next not in (",", ")"):
+            raise _Unexpected(f"found '{self._next}', expected: ',', ')' or identifier")
+        values: set[str] = set()
+        while True:
+            values.add(self._take() if self._is_name else "")
+            token = self._take()
+            if token == ")":
+                return values
+            if token != ",":
+                raise _Unexpected(f"found '{token}', expected: ',' or ')'")
+            if not self._is_name and self._next not in (",", ")"):
+                raise _Unexpected(f"found '{self._next}', expected: ',', or identifier")
 
 
-def _value_set(tokens: list[str], text: str) -> frozenset[str]:
-    if not tokens or tokens.pop(0) != "(":
-        raise SelectorError(f"unable to parse requirement: found '{text}', expected: '('")
-    values: set[str] = set()
-    current = ""
-    while tokens:
-        token = tokens.pop(0)
-        if token == ")":
-            values.add(_value(current, text))
-            return frozenset(values)
-        if token == ",":
-            values.add(_value(current, text))
-            current = ""
-        elif current:
-            break
-        else:
-            current = token
-    raise SelectorError(f"unable to parse requirement: found '{text}', expected: ',' or ')'")
+class _Unexpected(SelectorError):
+    """Within a requirement."""
 
 
-def _key(key: str, text: str) -> str:
-    problems = names.qualified_name(key)
-    if problems:
-        raise SelectorError(f'unable to parse requirement: <nil>: Invalid value: "{key}": {"; ".join(problems)}')
-    return key
+def _checked(requirement: Requirement) -> Requirement:
+    """Raises _Unexpected for values that no label can have, or that no number is where one is compared."""
+    found = []
+    for index, value in enumerate(sorted(requirement.values)):
+        where = f"values[{index}]"
+        if requirement.operator in ("gt", "lt") and not _is_int64(value):
+            found.append(f'{where}: Invalid value: "{value}": {_NO_INTEGER}')
+        if problems := names.label_value(value):
+            found.append(f'{where}[{requirement.key}]: Invalid value: "{value}": {"; ".join(problems)}')
+    if found:
+        raise _Unexpected(found[0] if len(found) == 1 else f"[{', '.join(found)}]")
+    return requirement
 
 
-def _value(value: str, text: str) -> str:
-    problems = names.label_value(value)
-    if problems:
-        raise SelectorError(f'unable to parse requirement: <nil>: Invalid value: "{value}": {"; ".join(problems)}')
-    return value
+_NO_INTEGER = "for 'Gt', 'Lt' operators, the value must be an integer"
+
+
+def _is_int64(text: str) -> bool:
+    return bool(re.fullmatch(r"[+-]?[0-9]{1,19}", text)) and -(2**63) <= int(text) < 2**63

@@ -160,7 +160,7 @@ class Watches:
         stream = Stream(request.connection, self._framer, renderer, count)
         try:
             subscription = await self._registry.watch(call, options, stream.deliver, on_close=stream.fail)
-        except errors.Gone as error:
+        except (errors.Gone, errors.Timeout) as error:
             # As upstream: the stream begins, and its only event says why it ends
             await responses.begin_stream(request, send, 200, renderer.stream_type)
             stream.fail(error)

@@ -38,17 +38,23 @@ def decode(token: str) -> Continuation:
     """Raises BadRequest for whatever `encode` has not made."""
     try:
         fields = orjson.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
-        version, revision, start = fields["v"], fields["rv"], fields["start"]
-    except (binascii.Error, ValueError, KeyError, TypeError) as error:
-        raise errors.BadRequest("continue key is not valid") from error
-    if version != _VERSION or type(revision) is not int or type(start) is not str or not start:
-        raise errors.BadRequest("continue key is not valid: server does not recognize this encoded version")
-    if not revision:
-        why = f"incorrect encoded start resourceVersion (version {_VERSION})"
-        raise errors.BadRequest(f"continue key is not valid: {why}")
+    except (binascii.Error, ValueError) as error:
+        raise _refused("continue key is not valid: illegal base64 data or JSON") from error
+    fields = fields if isinstance(fields, dict) else {}
+    revision, start = fields.get("rv"), fields.get("start")
+    if fields.get("v") != _VERSION:
+        raise _refused("continue key is not valid: server does not recognize this encoded version")
+    if type(revision) is not int or not revision:
+        raise _refused(f"continue key is not valid: incorrect encoded start resourceVersion (version {_VERSION})")
+    if type(start) is not str or not start:
+        raise _refused(f"continue key is not valid: encoded start key empty (version {_VERSION})")
     if ".." in start.split("/") or start.startswith("/"):  # never out of the collection's own range
-        raise errors.BadRequest("continue key is not valid: invalid start key")
+        raise _refused(f"invalid key: {start}")
     return Continuation(start, max(revision, INCONSISTENT))
+
+
+def _refused(why: str) -> errors.BadRequest:
+    return errors.BadRequest(f"invalid continue token: {why}")
 
 
 def expired(start: str) -> errors.Expired:

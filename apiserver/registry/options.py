@@ -9,9 +9,12 @@ from dataclasses import dataclass, replace
 from apimachinery import errors, selectors
 from apimachinery.errors import Cause
 from apimachinery.selectors import FieldRequirement, FieldSelector, Selector
+from apiserver.registry.validation import causes
 from apiserver.storage.types import Stored
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+_REVISION_MAX = 2**63 - 1  # of etcd; what upstream lets through beyond it is as far in the future
+_MATCH_WITH_CONTINUE = "resourceVersionMatch is forbidden when continue is provided"
 _INT64_DIGITS = 64  # more than any, leading zeros included, that is worth converting
 
 
@@ -55,6 +58,20 @@ class ListOptions:
         return self if named in self.field_selector else replace(self, field_selector=(*self.field_selector, named))
 
     @property
+    def is_exact(self) -> bool:
+        """Whether a list is of that very revision: when it says so, and, of old, when it has pages."""
+        if self.resource_version_match:
+            return self.resource_version_match == "Exact"
+        return bool(self.limit) and self.resource_version not in ("", "0")
+
+    @property
+    def wants_state(self) -> bool:
+        """Whether a watch begins with what there is, as ADDED events; without a word, when it names no revision."""
+        if self.send_initial_events is None:
+            return self.resource_version in ("", "0")
+        return self.send_initial_events
+
+    @property
     def selects(self) -> bool:
         """Whether some objects may be left out."""
         return bool(self.label_selector) or bool(self.field_selector)
@@ -80,59 +97,79 @@ def integer(query: Mapping[str, str], name: str) -> int | None:
 
 def parse_revision(text: str) -> int | None:
     """A resourceVersion: None when empty. Raises BadRequest."""
+    try:
+        return _revision(text)
+    except _NoRevision as error:
+        raise errors.BadRequest(f"invalid resource version: resourceVersion: {error.cause.message}") from error
+
+
+def parse_watch_revision(group: str, resource: str, text: str) -> int | None:
+    """As `parse_revision`, for a watch, of which upstream tells it so. Raises Invalid."""
+    try:
+        return _revision(text)
+    except _NoRevision as error:
+        raise errors.invalid(group, resource, "", [error.cause]) from error
+
+
+class _NoRevision(ValueError):
+    def __init__(self, text: str, why: str) -> None:
+        super().__init__(text)
+        self.cause = causes.invalid("resourceVersion", text, f'strconv.ParseUint: parsing "{text}": {why}')
+
+
+def _revision(text: str) -> int | None:
     if not text:
         return None
-    if not (text.isascii() and text.isdigit()) or len(text) > 19:
-        raise errors.BadRequest(f'invalid resource version: strconv.ParseUint: parsing "{text}": invalid syntax')
-    return int(text)
+    if not (text.isascii() and text.isdigit()):
+        raise _NoRevision(text, "invalid syntax")
+    if len(text) > _INT64_DIGITS or int(text) >= 2**64:
+        raise _NoRevision(text, "value out of range")
+    return min(int(text), _REVISION_MAX)
 
 
 def check_list(options: ListOptions) -> None:
     """Refuses combinations that upstream refuses. Raises Invalid."""
-    causes = []
+    found = []
     match, version = options.resource_version_match, options.resource_version
     if match:
-        if options.continue_token:
-            causes.append(_forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden for continue"))
         if not version:
             why = "resourceVersionMatch is forbidden unless resourceVersion is provided"
-            causes.append(_forbidden("resourceVersionMatch", why))
+            found.append(causes.forbidden("resourceVersionMatch", why))
+        if options.continue_token:
+            found.append(causes.forbidden("resourceVersionMatch", _MATCH_WITH_CONTINUE))
         if match not in ("Exact", "NotOlderThan"):
-            supported = 'Unsupported value: "{}": supported values: "Exact", "NotOlderThan", ""'
-            causes.append(Cause("FieldValueNotSupported", supported.format(match), "resourceVersionMatch"))
+            supported = 'supported values: "Exact", "NotOlderThan", ""'
+            why = f"Unsupported value: {causes.render(match)}: {supported}"
+            found.append(Cause("FieldValueNotSupported", why, "resourceVersionMatch"))
         if match == "Exact" and version == "0":
             why = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
-            causes.append(_forbidden("resourceVersionMatch", why))
+            found.append(causes.forbidden("resourceVersionMatch", why))
     if options.send_initial_events is not None:
-        causes.append(_forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
-    _raise(causes)
+        found.append(causes.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    _raise(found)
 
 
 def check_watch(options: ListOptions) -> None:
     """As `check_list`, for a watch."""
-    causes = []
-    match = options.resource_version_match
-    if match and options.send_initial_events is None:
-        why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-        causes.append(_forbidden("resourceVersionMatch", why))
-    if options.send_initial_events is not None and match != "NotOlderThan":
+    found = []
+    match, initial = options.resource_version_match, options.send_initial_events
+    if initial is not None and match != "NotOlderThan":
         why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-        causes.append(_forbidden("resourceVersionMatch", why))
-    if options.send_initial_events and not options.allow_watch_bookmarks:
-        why = "sendInitialEvents requires setting allowWatchBookmarks to true"
-        causes.append(_forbidden("sendInitialEvents", why))
-    if options.continue_token:
-        causes.append(_forbidden("continue", "continue is forbidden for watch"))
-    _raise(causes)
+        found.append(causes.forbidden("resourceVersionMatch", why))
+    if match:
+        if initial is None:
+            why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+            found.append(causes.forbidden("resourceVersionMatch", why))
+        if match != "NotOlderThan":
+            found.append(causes.unsupported("resourceVersionMatch", match, ("NotOlderThan",)))
+        if options.continue_token:
+            found.append(causes.forbidden("resourceVersionMatch", _MATCH_WITH_CONTINUE))
+    _raise(found)
 
 
-def _forbidden(field: str, why: str) -> Cause:
-    return Cause("FieldValueForbidden", f"Forbidden: {why}", field)
-
-
-def _raise(causes: list[Cause]) -> None:
-    if causes:
-        raise errors.invalid("meta.k8s.io", "ListOptions", "", causes)
+def _raise(found: list[Cause]) -> None:
+    if found:
+        raise errors.invalid("meta.k8s.io", "ListOptions", "", found)
 
 
 @dataclass(frozen=True, slots=True)

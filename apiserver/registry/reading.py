@@ -21,6 +21,7 @@ from apiserver.storage import types
 from apiserver.storage.store import Store
 from apiserver.storage.types import Listing, Stored
 
+EXPIRED = "The resourceVersion for the provided list is too old."
 FRESH_SECONDS = 3.0  # how long a read waits for a revision that the cache has not seen, as upstream
 
 
@@ -66,14 +67,15 @@ class Reader:
         except types.Compacted as error:
             if asked.continue_token:
                 raise continuation.expired(continuation.decode(asked.continue_token).start) from error
-            raise faults.translate(error, resource) from error
+            raise errors.Expired(EXPIRED) from error
         except types.StorageError as error:
             raise faults.translate(error, resource) from error
 
     async def watch(self, call: Call, asked: ListOptions, deliver: Deliver, on_close: OnClose) -> Watch:
         """Opens a watch; events come by `deliver` from within this call on. Raises Expired when it starts too far back.
 
-        Without a revision, with "0", or with sendInitialEvents, the state comes first, as ADDED events.
+        Without a revision, with "0", or with sendInitialEvents, the state comes first, as ADDED events, and after it a
+        bookmark for those who want any.
         """
         options.check_watch(asked)
         resource = call.resource
@@ -81,15 +83,15 @@ class Reader:
         one = name is not None and bool(call.namespace or not resource.namespaced)
         # Of one object only its own key is watched, and keys that begin with it, which the selector leaves out
         reach = resource.key(call.namespace, name) if one and name else resource.range(call.namespace)
-        revision = options.parse_revision(asked.resource_version)
+        revision = options.parse_watch_revision(resource.group, resource.resource, asked.resource_version)
         matches = selection.matcher(resource, asked)
         watch = Watch(resource, matches, CONVERTERS.get(resource.gvk), deliver, on_close)
         try:
-            if asked.send_initial_events or (not revision and asked.send_initial_events is not False):
+            if asked.wants_state:
                 listing = await self._store.list(reach, revision=revision)
                 items = listing.items if matches is None else [item for item in listing.items if matches(item)]
                 watch.initial(items)
-                if asked.send_initial_events:
+                if asked.allow_watch_bookmarks:
                     watch.bookmark(listing.revision, initial_events_end=True)
                 start = listing.revision
             else:
@@ -121,7 +123,8 @@ class Reader:
     ) -> ListResult:
         revision = options.parse_revision(asked.resource_version)
         prefix = call.resource.key(call.namespace, name)
-        listing = await self._store.list(prefix, revision=revision)
+        exact = asked.resource_version_match == "Exact"
+        listing = await self._store.list(prefix, revision=revision, exact=exact)
         items = [item for item in listing.items if item.key == prefix and (matches is None or matches(item))]
         return ListResult(items, listing.revision)
 
@@ -168,7 +171,7 @@ class _Position:
     def of(cls, reach: str, asked: ListOptions) -> _Position:
         revision = options.parse_revision(asked.resource_version)
         if not asked.continue_token:
-            return cls(None, revision, exact=asked.resource_version_match == "Exact")
+            return cls(None, revision, exact=asked.is_exact)
         if revision:
             raise errors.BadRequest("specifying resource version is not allowed when using continue")
         token = continuation.decode(asked.continue_token)

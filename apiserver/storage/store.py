@@ -295,7 +295,11 @@ class Store:
         return await self._etcd.put_if(key, 0, raw, lease=await self._leases.lease_for(ttl_seconds))
 
     async def _list_at(self, prefix: str, limit: int, start_key: str | None, revision: int) -> types.Listing:
-        page = await self._etcd.page(start_key or prefix, folders.after_prefix(prefix), limit=limit, revision=revision)
+        start, end = start_key or prefix, folders.after_prefix(prefix)
+        try:
+            page = await self._etcd.page(start, end, limit=limit, revision=revision)
+        except types.FutureRevision as error:
+            raise types.FutureRevision(f"{revision}, current: {self.revision}") from error
         items = [_stored(pair) for pair in page.pairs]
         if not page.more:
             return types.Listing(items, revision)

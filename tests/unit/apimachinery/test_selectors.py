@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apimachinery import selectors
+from apimachinery import names, selectors
 
 _names = st.sampled_from(["a", "b", "example.com/c"])
 _values = st.sampled_from(["", "x", "y", "1", "20"])
@@ -63,11 +65,67 @@ def test_all_requirements_must_hold(one: str, other: str, labels: dict[str, str]
 
 
 @pytest.mark.parametrize(
-    "text", ["a=b,", ",", "=b", "a in b", "a in (b", "a b", "a~b", "-a=b", "a=b c", "a>x", "!", "a=" + "x" * 64]
+    ("text", "why"),
+    [
+        ("a=b,", "found '', expected: identifier after ','"),
+        (",", "found ',', expected: !, identifier, or 'end of string'"),
+        ("=b", "found '=', expected: !, identifier, or 'end of string'"),
+        ("a in b", "unable to parse requirement: found 'b' expected: '('"),
+        ("a in (b", "unable to parse requirement: found '', expected: ',' or ')'"),
+        ("a in (", "unable to parse requirement: found '', expected: ',', ')' or identifier"),
+        ("a in (b,=)", "unable to parse requirement: found '=', expected: ',', or identifier"),
+        ("a b", "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"),
+        ("a=b c", "found 'c', expected: ',' or 'end of string'"),
+        ("!a=b", "found '=', expected: ',' or 'end of string'"),
+        ("!", "unable to parse requirement: found '', expected: identifier"),
+        ("a==,,b", "found ',', expected: identifier after ','"),
+        ("a=>b", "unable to parse requirement: found '>', expected: identifier"),
+        (
+            "a>x",
+            'unable to parse requirement: values[0]: Invalid value: "x": '
+            "for 'Gt', 'Lt' operators, the value must be an integer",
+        ),
+        ("-a=b", f'unable to parse requirement: <nil>: Invalid value: "-a": {"; ".join(names.qualified_name("-a"))}'),
+        (
+            "a=" + "x" * 64,
+            f'unable to parse requirement: values[0][a]: Invalid value: "{"x" * 64}": '
+            f"{'; '.join(names.label_value('x' * 64))}",
+        ),
+    ],
 )
-def test_what_is_no_selector_is_refused(text: str) -> None:
-    with pytest.raises(selectors.SelectorError):
+def test_what_is_no_selector_is_refused_in_upstreams_words(text: str, why: str) -> None:
+    with pytest.raises(selectors.SelectorError) as caught:
         selectors.parse_labels(text)
+    assert str(caught.value) == why
+
+
+@given(st.text(alphabet="ab=!<>(), in", max_size=12))
+def test_any_text_is_a_selector_or_refused(text: str) -> None:
+    with contextlib.suppress(selectors.SelectorError):
+        selector = selectors.parse_labels(text)
+        assert str(selectors.parse_labels(str(selector))) == str(selector)
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("in in (in)", {"in": "in"}),
+        ("notin notin (in)", {}),
+        ("a in ()", {"a": ""}),
+        ("a in (b,)", {"a": ""}),
+        ("a in (,,b)", {"a": "b"}),
+        ("a\tin\n(b , c)", {"a": "c"}),
+        ("a=,b", {"a": "", "b": "x"}),
+        ("a<9223372036854775807", {"a": "1"}),
+    ],
+)
+def test_odd_selectors_that_are_legal(text: str, labels: dict[str, str]) -> None:
+    assert selectors.parse_labels(text).matches(labels)
+
+
+def test_a_selector_is_written_as_it_was_meant() -> None:
+    for text in ("a=b", "a in (b)", "a in (b,c)", "a notin (b)", "a!=b", "a", "!a", "a>1"):
+        assert str(selectors.parse_labels(text)) == text
 
 
 def test_the_object_form_selects() -> None:
