@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 
+from apimachinery.gvr import GVK
 from apiserver.aggregation import registration
 from apiserver.aggregation.documents import Described, Documents
 from apiserver.aggregation.registration import Served
 from apiserver.aggregation.remotes import Remotes
+from apiserver.registry import conversion
 from apiserver.scheme.resources import Resource
 from apiserver.scheme.scheme import Scheme
 
@@ -29,6 +31,7 @@ class Catalog:
         self._documents = documents
         self._made_at = (-1, -1, -1)
         self._groups: dict[str, Versions] = {}
+        self._storage: dict[str, GVK] = {}
 
     @property
     def generation(self) -> tuple[int, int, int]:
@@ -39,7 +42,14 @@ class Catalog:
         if self._made_at != self.generation:
             self._groups = self._make()
             self._made_at = self.generation
+            stored = (row for row in reversed(self._scheme.rows()) if row.gvk not in conversion.TABLE)
+            self._storage = {row.prefix: row.gvk for row in stored}
         return self._groups
+
+    def storage_kind(self, row: Resource) -> GVK:
+        """The kind that a collection's objects are stored as, whichever version they are read in."""
+        self.groups()
+        return self._storage.get(row.prefix, row.gvk)
 
     def _make(self) -> dict[str, Versions]:
         priorities: dict[str, int] = {}

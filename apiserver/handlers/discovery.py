@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from apimachinery import errors
+from apimachinery.gvr import GVK
 from apiserver import responses
 from apiserver.aggregation.catalog import Catalog
 from apiserver.aggregation.documents import Described
@@ -57,7 +58,8 @@ class Discovery:
         rows = self._catalog.groups().get(group, {}).get(version)
         if not isinstance(rows, list):  # an extension server's own is passed on before this
             raise not_found()
-        await self._send(request, send, f"{group}/{version}", lambda: _resource_list(group, version, rows))
+        build = partial(_resource_list, group, version, rows, self._catalog.storage_kind)
+        await self._send(request, send, f"{group}/{version}", build)
 
     async def _send(
         self,
@@ -77,7 +79,7 @@ class Discovery:
         if not content_type:
             await responses.send_json(request, send, 200, body)
             return
-        headers = [(b"etag", f'"{etag}"'.encode()), (b"vary", b"Accept")]
+        headers = [(b"etag", f'"{etag}"'.encode()), (b"vary", b"Accept"), (b"cache-control", b"public")]
         if request.header(b"if-none-match").strip('"') == etag:
             await responses.send_not_modified(send, headers)
             return
@@ -138,11 +140,13 @@ def aggregated_version(accept: str) -> str:
     return ""
 
 
-def _resource_list(group: str, version: str, rows: list[Resource]) -> dict[str, Any]:
+def _resource_list(
+    group: str, version: str, rows: list[Resource], storage_kind: Callable[[Resource], GVK]
+) -> dict[str, Any]:
     resources: list[dict[str, Any]] = []
     for row in rows:
         if row.verbs:
-            resources.append(_resource_entry(row))
+            resources.append(_resource_entry(row, storage_kind(row)))
         resources += [_subresource_entry(row, sub) for sub in row.subresources]
     return {
         "kind": "APIResourceList",
@@ -152,7 +156,7 @@ def _resource_list(group: str, version: str, rows: list[Resource]) -> dict[str, 
     }
 
 
-def _resource_entry(row: Resource) -> dict[str, Any]:
+def _resource_entry(row: Resource, stored: GVK) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "name": row.resource,
         "singularName": row.singular,
@@ -165,7 +169,7 @@ def _resource_entry(row: Resource) -> dict[str, Any]:
     if row.categories:
         entry["categories"] = list(row.categories)
     if "watch" in row.verbs:
-        entry["storageVersionHash"] = _storage_hash(row)
+        entry["storageVersionHash"] = _storage_hash(stored)
     return entry
 
 
@@ -215,7 +219,7 @@ def _aggregated_subresource(row: Resource, sub: Subresource) -> dict[str, Any]:
     }
 
 
-def _storage_hash(row: Resource) -> str:
+def _storage_hash(stored: GVK) -> str:
     """As upstream: eight bytes of a hash of the storage version, base64; equal hashes mean an equal stored form."""
-    digest = hashlib.sha256(f"{row.group}/{row.version}/{row.kind}".encode()).digest()
+    digest = hashlib.sha256(f"{stored.group}/{stored.version}/{stored.kind}".encode()).digest()
     return base64.b64encode(digest[:8]).decode()

@@ -21,6 +21,10 @@ def document() -> bytes:
     info = {
         "major": major,
         "minor": minor,
+        "emulationMajor": major,
+        "emulationMinor": minor,
+        "minCompatibilityMajor": major,
+        "minCompatibilityMinor": str(int(minor) - 1),
         "gitVersion": f"v{KUBERNETES}+armillary-{metadata.version('armillary')}",
         "gitCommit": "",
         "gitTreeState": "",

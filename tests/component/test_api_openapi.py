@@ -115,3 +115,14 @@ def test_kubectl_1_37_finds_all_of_it_in_version_3(server: harness.Server) -> No
     assert "FIELD: replicas <integer>" in server.kubectl("explain", "deployment.spec.replicas")
     assert "GROUP:      batch" in server.kubectl("explain", "cronjob.spec.jobTemplate", "--recursive")
     assert "livenessProbe" in server.kubectl("explain", "pods", "--output=plaintext-openapiv2", "--recursive")
+
+
+def test_the_hash_of_a_storage_version_is_upstreams(admin: httpx.Client) -> None:
+    def hashes(path: str) -> dict[str, str]:
+        return {item["name"]: item.get("storageVersionHash", "") for item in admin.get(path).json()["resources"]}
+
+    core = hashes("/api/v1")
+    assert core["pods"] == "xPOwRZ+Yhw8="
+    assert core["pods/status"] == ""
+    assert hashes("/apis/apps/v1")["deployments"] == "8aSe+NMegvE="
+    assert hashes("/apis/events.k8s.io/v1")["events"] == core["events"] == "r2yiGXH7wu8="

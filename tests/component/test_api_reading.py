@@ -141,7 +141,7 @@ def test_metrics_count_requests_by_kind_and_outcome(server: harness.Server, admi
     admin.get("/api/v1/namespaces/default/configmaps/ghost")
     text = admin.get("/metrics").text
     series = (
-        'apiserver_request_total{code="404",component="apiserver",group="",resource="configmaps",scope="resource",'
+        'apiserver_request_total{code="404",component="apiserver",dry_run="",group="",resource="configmaps",scope="resource",'
         'subresource="",verb="GET",version="v1"}'
     )
     assert any(line.startswith(series) for line in text.splitlines())
