@@ -16,7 +16,7 @@ from apiserver import asgi, metrics, responses
 from apiserver import request as requests
 from apiserver.filters import access, authenticate, authorize, chain, deadline, impersonate, inflight, recovery
 from apiserver.filters import requests as request_info
-from apiserver.handlers import aggregation, discovery, health, openapi, resources, version
+from apiserver.handlers import aggregation, discovery, health, issuer, openapi, resources, version
 from apiserver.request import Request
 
 # Outermost first. Auditing (A8) will stand after Authenticate, so that its records name the user.
@@ -43,6 +43,7 @@ class Handlers:
     openapi: openapi.OpenAPI
     metrics: metrics.Metrics
     aggregator: aggregation.Aggregator
+    issuer: issuer.Issuer
 
 
 class Application(FastAPI):
@@ -89,6 +90,8 @@ def routes(handlers: Handlers) -> dict[str, asgi.App]:
         "/livez": ReadOnly(handlers.health.handle),
         "/readyz": ReadOnly(handlers.health.handle),
         "/version": ReadOnly(version.handle, only="/version"),
+        issuer.CONFIGURATION: ReadOnly(handlers.issuer.handle, only=issuer.CONFIGURATION),
+        issuer.KEYS: ReadOnly(handlers.issuer.handle, only=issuer.KEYS),  # before what it is under
         "/openapi": ReadOnly(handlers.openapi.handle),
         "/metrics": ReadOnly(_metrics(handlers.metrics), only="/metrics"),
         "": ReadOnly(_index, only="/"),  # every path that nobody serves comes here and is not found
@@ -121,5 +124,6 @@ def _metrics(counted: metrics.Metrics) -> Endpoint:
 
 async def _index(request: Request, send: asgi.Send) -> None:
     """`/`: what there is."""
-    paths = ["/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"]
+    paths = [issuer.CONFIGURATION, "/api", "/apis", "/healthz", "/livez", "/metrics"]
+    paths += [issuer.KEYS, "/openapi/v2", "/openapi/v3", "/readyz", "/version"]
     await responses.send_object(request, send, 200, {"paths": paths})

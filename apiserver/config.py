@@ -55,7 +55,11 @@ class Config:
     kubelet_certificate_authority: str = ""
     service_account_key_file: tuple[str, ...] = ()
     service_account_signing_key_file: str = ""
-    service_account_issuer: str = ""
+    service_account_issuer: tuple[str, ...] = ()
+    service_account_jwks_uri: str = ""
+    service_account_max_token_expiration: float = 0.0
+    service_account_extend_token_expiration: bool = True
+    api_audiences: tuple[str, ...] = ()
     proxy_client_cert_file: str = ""
     proxy_client_key_file: str = ""
     enable_aggregator_routing: bool = False
@@ -78,6 +82,11 @@ class Config:
     def admission_plugins(self) -> tuple[str, ...]:
         """The plugins that run: all of ours, without the disabled ones, in their one order."""
         return tuple(name for name in plugins.NAMES if name not in self.disable_admission_plugins)
+
+    @property
+    def audiences(self) -> tuple[str, ...]:
+        """Whom a token must be for."""
+        return self.api_audiences or self.service_account_issuer
 
     @property
     def asks_for_certificates(self) -> bool:
@@ -122,6 +131,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_serving(parser.add_argument_group("serving"))
     _add_etcd(parser.add_argument_group("etcd"))
     _add_access(parser.add_argument_group("authentication, authorization, admission"))
+    _add_service_accounts(parser.add_argument_group("tokens of service accounts"))
     _add_cluster(parser.add_argument_group("nodes and services"))
     _add_aggregation(parser.add_argument_group("extension servers and front proxies"))
     return parser
@@ -181,9 +191,48 @@ def _add_access(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--disable-admission-plugins", type=_words, default=(), metavar="NAME,…", help="plugins to leave out"
     )
-    group.add_argument("--service-account-key-file", action=_Collect, default=(), metavar="FILE", help="public keys")
+
+
+def _add_service_accounts(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--service-account-key-file",
+        action=_Collect,
+        default=(),
+        metavar="FILE",
+        help="keys that tokens are checked with; by default the signing key",
+    )
     group.add_argument("--service-account-signing-key-file", default="", metavar="FILE", help="key that signs tokens")
-    group.add_argument("--service-account-issuer", default="", metavar="URL", help="issuer of tokens")
+    group.add_argument(
+        "--service-account-issuer",
+        action=_Collect,
+        default=(),
+        metavar="URL",
+        help="issuer of tokens; more of them are believed, the first one signs",
+    )
+    group.add_argument("--service-account-jwks-uri", default="", metavar="URL", help="where others find the keys")
+    group.add_argument(
+        "--service-account-max-token-expiration",
+        type=seconds,
+        default=0.0,
+        metavar="TIME",
+        help="tokens that are asked for longer get this time",
+    )
+    group.add_argument(
+        "--service-account-extend-token-expiration",
+        type=_boolean,
+        nargs="?",
+        const=True,
+        default=True,
+        metavar="BOOL",
+        help="let pods' tokens live a year, in case a program does not reload its token",
+    )
+    group.add_argument(
+        "--api-audiences",
+        type=_words,
+        default=(),
+        metavar="NAME,…",
+        help="audiences of this server; by default the issuers",
+    )
 
 
 def _add_cluster(group: argparse._ArgumentGroup) -> None:
@@ -273,6 +322,8 @@ def _problems(config: Config) -> list[str]:
         problems.append(f"--secure-port: {config.secure_port} is not a port")
     if config.workers < 1:
         problems.append("--workers: at least one is needed")
+    if config.service_account_signing_key_file and not config.service_account_issuer:
+        problems.append("--service-account-issuer is required with --service-account-signing-key-file")
     return problems + _address_problems(config)
 
 

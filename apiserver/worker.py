@@ -34,6 +34,7 @@ from apiserver.handlers import aggregation, discovery, health, openapi, resource
 from apiserver.handlers.connect import kubelets, pods, proxy
 from apiserver.registry.registry import Registry
 from apiserver.scheme.scheme import Scheme
+from apiserver.serviceaccounts import wiring as service_accounts
 from apiserver.storage import types
 from apiserver.storage.store import Store
 
@@ -73,6 +74,7 @@ class Worker:
         self._registry = Registry(
             self._scheme, self._store, self._admission, self._clock, service_cidr=settings.service_cluster_ip_range
         )
+        self._tokens = service_accounts.Tokens(settings, self._store, self._clock)
         self._bearer = self._bearer_tokens()
         self._aggregation = wiring.Aggregation(settings, self._scheme, self._store, self._clock)
         self._bootstrapped = False
@@ -127,7 +129,7 @@ class Worker:
             self._registry,
             discovery.Discovery(self._aggregation.catalog, address),
             watch.Watches(self._registry, self._config.min_request_timeout, self._metrics),
-            {**self._reviews().handlers(), **self._connections()},
+            {**self._reviews().handlers(), **self._connections(), **self._tokens.handlers(self._registry)},
             self._clock.now,
         )
         return app.Handlers(
@@ -136,6 +138,7 @@ class Worker:
             openapi.OpenAPI(self._scheme, self._aggregation.remotes, self._aggregation.documents),
             self._metrics,
             aggregation.Aggregator(self._aggregation.remotes, self._aggregation.front_proxy),
+            self._tokens.documents(address),
         )
 
     def _checks(self) -> dict[str, dict[str, health.Check]]:
@@ -178,16 +181,24 @@ class Worker:
 
     def _reviews(self) -> reviews.Reviews:
         rules = self._rbac if "RBAC" in self._config.authorization_mode else None
-        return reviews.Reviews(self._registry, self._authorizer, rules, self._bearer, self._clock)
+        return reviews.Reviews(
+            self._registry, self._authorizer, rules, self._bearer, self._config.audiences, self._clock
+        )
 
     def _connections(self) -> dict[tuple[str, str, str], resources.Special]:
         reached = kubelets.Kubelets(self._config, self._store)
         streams = pods.Connections(self._registry, reached, self._authorizer, self._admission)
         return {**streams.handlers(), **proxy.Proxies(self._store, reached, random.SystemRandom()).handlers()}
 
-    def _bearer_tokens(self) -> tokens.Bearer | None:
-        path = self._config.token_auth_file
-        return tokens.Bearer([tokens.TokenFile(self._users(path, "token"))]) if path else None
+    def _bearer_tokens(self) -> tokens.Bearer:
+        """Without a kind of token, every bearer token is one that nobody knows."""
+        kinds: list[tokens.TokenAuthenticator] = []
+        if self._config.token_auth_file:
+            kinds.append(tokens.TokenFile(self._users(self._config.token_auth_file, "token")))
+        of_accounts = self._tokens.authenticator
+        if of_accounts is not None:
+            kinds.append(of_accounts)
+        return tokens.Bearer(kinds)
 
     def _authenticators(self) -> union.Union:
         settings, found = self._config, list[union.Authenticator]()
@@ -196,8 +207,7 @@ class Worker:
             found.append(requestheader.RequestHeader(_header_names(settings), _authority(proxies)))
         if settings.client_ca_file:
             found.append(x509.X509(_authority(settings.client_ca_file) if proxies else None))
-        # Without a kind of token, every bearer token is one that nobody knows
-        found.append(self._bearer or tokens.Bearer([]))
+        found.append(self._bearer)
         if settings.basic_auth_file:
             found.append(tokens.Basic(self._users(settings.basic_auth_file, "basic")))
         return union.Union(found, anonymous=settings.anonymous_auth)

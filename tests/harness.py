@@ -24,6 +24,7 @@ from certs import cluster as pki
 from tests import etcd as etcds
 
 READY_SECONDS = 30.0
+ISSUER = "https://kubernetes.default.svc.cluster.local"
 KUBECTL = Path(sys.executable).parent / "kubectl"
 
 _NO_ACCOUNTS = "--disable-admission-plugins=ServiceAccount"
@@ -125,6 +126,9 @@ class Server:
             "client-ca-file": self.pki.ca,
             "token-auth-file": self.tokens,
             "authorization-mode": "RBAC",
+            "service-account-issuer": ISSUER,
+            "service-account-signing-key-file": self.pki.sa_key,
+            "service-account-key-file": self.pki.sa_pub,
             "kubelet-client-certificate": self.pki.cert("apiserver-kubelet-client"),
             "kubelet-client-key": self.pki.key("apiserver-kubelet-client"),
             "kubelet-certificate-authority": self.pki.ca,

@@ -14,8 +14,11 @@ from apiserver.request import Request
 
 
 class TokenAuthenticator(Protocol):
-    async def authenticate_token(self, token: str) -> User | None:
-        """The token's user, or None for a token that is not of this kind. Raises Unauthorized for a bad one."""
+    async def authenticate_token(self, token: str, audiences: Sequence[str] = ()) -> User | None:
+        """The token's user, or None for a token that is not of this kind. Raises Unauthorized for a bad one.
+
+        `audiences` are those of whom the token was shown to, by default this server's; kinds without any ignore them.
+        """
         ...
 
 
@@ -25,7 +28,7 @@ class TokenFile:
     def __init__(self, users: UserFile) -> None:
         self._users = users
 
-    async def authenticate_token(self, token: str) -> User | None:
+    async def authenticate_token(self, token: str, audiences: Sequence[str] = ()) -> User | None:
         return self._users.find(token)
 
 
@@ -41,10 +44,10 @@ class Bearer:
             return None
         return await self.user_of(token)
 
-    async def user_of(self, token: str) -> User:
+    async def user_of(self, token: str, audiences: Sequence[str] = ()) -> User:
         """Raises Unauthorized for a token that nobody knows."""
         for kind in self._kinds:
-            user = await kind.authenticate_token(token)
+            user = await kind.authenticate_token(token, audiences)
             if user is not None:
                 return user
         raise errors.Unauthorized("invalid bearer token")

@@ -30,10 +30,19 @@ _EVERYTHING: tuple[Object, ...] = (
 
 
 class Reviews:
+    """`audiences` are this server's own."""
+
     def __init__(
-        self, registry: Registry, authorizer: Authorizer, rbac: RBAC | None, bearer: Bearer | None, clock: Clock
+        self,
+        registry: Registry,
+        authorizer: Authorizer,
+        rbac: RBAC | None,
+        bearer: Bearer,
+        audiences: tuple[str, ...],
+        clock: Clock,
     ) -> None:
         self._registry = registry
+        self._audiences = audiences
         self._authorizer = authorizer
         self._rbac = rbac
         self._bearer = bearer
@@ -57,10 +66,11 @@ class Reviews:
 
     async def token(self, request: Request, call: Call, receive: Receive, send: Send) -> None:
         review = await self._read(request, call, receive)
-        secret = (review.get("spec") or {}).get("token")
+        spec = review.get("spec") or {}
+        secret = spec.get("token")
         if not secret:
             raise errors.BadRequest("token is required for TokenReview in authentication")
-        review["status"] = await self._token_status(secret)
+        review["status"] = await self._token_status(secret, spec.get("audiences") or [])
         await responses.send_object(request, send, 201, review)
 
     async def self_access(self, request: Request, call: Call, receive: Receive, send: Send) -> None:
@@ -101,14 +111,17 @@ class Reviews:
         body, is_yaml = await bodies.read_encoded(request, receive)
         return self._registry.decode(call, body, yaml=is_yaml)
 
-    async def _token_status(self, secret: str) -> Object:
+    async def _token_status(self, secret: str, audiences: list[str]) -> Object:
         try:
-            user = await self._bearer.user_of(secret) if self._bearer else None
+            user = await self._bearer.user_of(secret, audiences)
         except errors.Unauthorized as error:
             return {"user": {}, "error": error.message}
-        if user is None:
-            return {"user": {}}
-        return {"authenticated": True, "user": user_info(groups.with_authenticated(user))}
+        status: Object = {"authenticated": True, "user": user_info(groups.with_authenticated(user))}
+        told = user.audiences or self._audiences
+        shown = [audience for audience in told if not audiences or audience in audiences]
+        if audiences and not shown:
+            return {"user": {}}  # of a kind that is for this server only, which is none of those asked about
+        return status | ({"audiences": shown} if shown else {})
 
     def _rules(self, user: User, namespace: str) -> tuple[list[Object], list[str]]:
         everything = Attributes(user, "*", "*", group="*", namespace=namespace)

@@ -11,13 +11,17 @@ from apiserver.scheme.resources import Resource
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who was authenticated (`authentication.k8s.io/v1 UserInfo`). `authenticator` names which one said so."""
+    """Who was authenticated (`authentication.k8s.io/v1 UserInfo`). `authenticator` names which one said so.
+
+    `audiences` are those of the credential, where it has any.
+    """
 
     name: str
     uid: str = ""
     groups: tuple[str, ...] = ()
     extra: dict[str, tuple[str, ...]] = field(default_factory=dict)
     authenticator: str = ""
+    audiences: tuple[str, ...] = ()
 
 
 ANONYMOUS = User("system:anonymous", groups=("system:unauthenticated",), authenticator="anonymous")
