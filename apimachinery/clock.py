@@ -59,7 +59,8 @@ class FixedClock:
 
 def rfc3339(moment: datetime) -> str:
     """`metav1.Time`: UTC, whole seconds, as `2026-01-01T00:00:00Z`."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    moment = moment.astimezone(UTC).replace(microsecond=0, tzinfo=None)  # strftime takes ten times as long
+    return f"{moment.isoformat()}Z"
 
 
 def rfc3339_micro(moment: datetime) -> str:

@@ -9,8 +9,9 @@ Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-
 
 from __future__ import annotations
 
+import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -23,6 +24,8 @@ from apimachinery.schema import ANYTHING, Field, List, Map, Node, Struct
 _FREE = Map(ANYTHING)
 _FREE.value = _FREE  # what is not described: granular as deep as it goes
 _NO_FIELD = Field(_FREE)
+
+_FLAT_MAX = 16  # fields of an object whose set is kept for the next one like it
 
 Identity = Callable[[Any], str]
 
@@ -62,20 +65,32 @@ def everything(value: Any, node: Node) -> FieldSet:
     """What stands at the step of a value that is new or gone: itself and all that is in it."""
     if not value or not _is_walked(value, node):
         return MEMBER
-    result: FieldSet = {HERE: MEMBER}
-    if type(value) is dict:
-        for name in sorted(value):
-            child = value[name]
-            kind = type(child)
-            if kind is dict or kind is list:
-                result["f:" + name] = everything(child, _field_node(node, name))
-            else:
-                result["f:" + name] = MEMBER
-        return result
-    assert isinstance(node, List)
-    step_of, item_node = identity(node), node.item
-    below = {step_of(item): everything(item, item_node) for item in value}
-    return result | dict(sorted(below.items()))
+    if type(value) is list:
+        assert isinstance(node, List)
+        step_of, item_node = identity(node), node.item
+        below = {step_of(item): everything(item, item_node) for item in value}
+        return {HERE: MEMBER, **dict(sorted(below.items()))}
+    for child in value.values():  # nearly always an object of scalars
+        if type(child) is dict or type(child) is list:
+            break
+    else:
+        return _flat(tuple(value)) if len(value) <= _FLAT_MAX else {HERE: MEMBER, **_leaves(value)}
+    result = {HERE: MEMBER}
+    for name in sorted(value):
+        child = value[name]
+        kind = type(child)
+        result["f:" + name] = everything(child, _field_node(node, name)) if kind is dict or kind is list else MEMBER
+    return result
+
+
+def _leaves(names: Iterable[str]) -> FieldSet:
+    return {"f:" + name: MEMBER for name in sorted(names)}
+
+
+@lru_cache(maxsize=4096)
+def _flat(names: tuple[str, ...]) -> FieldSet:
+    """The set of an object that holds scalars only. The same few shapes make up most of all objects."""
+    return {HERE: MEMBER, **_leaves(names)}
 
 
 def changes(old: Any, new: Any, node: Node) -> Changes:
@@ -101,7 +116,7 @@ def changes(old: Any, new: Any, node: Node) -> Changes:
 def _object_changes(old: dict[str, Any], new: dict[str, Any], node: Node) -> Changes:
     changed: FieldSet = {}
     removed: FieldSet = {}
-    fields = node.fields if type(node) is Struct else {}
+    fields = node.fields if isinstance(node, Struct) else {}
     for name in sorted(new):
         value = new[name]
         if name in old:
@@ -202,7 +217,7 @@ def _with_keys(left: Any, item: Any, node: List) -> Any:
 
 
 def _fields_without(value: dict[str, Any], fields: FieldSet, kept: FieldSet, node: Node) -> dict[str, Any]:
-    described = node.fields if type(node) is Struct else {}
+    described = node.fields if isinstance(node, Struct) else {}
     left: dict[str, Any] = {}
     for name, child in value.items():
         step = "f:" + name
@@ -234,7 +249,7 @@ def _is_walked(value: Any, node: Node) -> bool:
 
 
 def _field_node(node: Node, name: str) -> Node:
-    if type(node) is Struct:
+    if isinstance(node, Struct):
         field = node.fields.get(name, _NO_FIELD)
         return ANYTHING if field.atomic else field.node
     return node.value if isinstance(node, Map) else _FREE
@@ -258,12 +273,18 @@ def identity(node: List) -> Identity:
     return by_keys
 
 
+_needs_no_escape = re.compile(r"[A-Za-z0-9_./:-]*").fullmatch
+
+
 def _by_one_key(key: str, default: str | None) -> Identity:
     head = fieldset.item_by_keys({key: 0}).removesuffix("0}")
+    quoted = head + '"'
     missing = fieldset.item_by_keys({} if default is None else {key: default})
 
     def by_key(item: Any) -> str:
         value = item.get(key) if type(item) is dict else None
+        if type(value) is str and _needs_no_escape(value):
+            return quoted + value + '"}'
         return missing if value is None else head + orjson.dumps(value).decode() + "}"
 
     return by_key

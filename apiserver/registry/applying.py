@@ -44,7 +44,7 @@ class Application:
         return ownership.fields_of(self.scope.part(obj), self.scope.node)
 
     def changes(self, old: Object, new: Object) -> ownership.Changes:
-        return ownership.changes(self.scope.part(old), self.scope.part(new), self.scope.node)
+        return self.scope.changes(old, new)
 
 
 def applied(live: Object, application: Application) -> Object:

@@ -10,7 +10,9 @@ Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from apimachinery import fieldset, ownership
@@ -26,6 +28,7 @@ RESET: list[Object] = [{}]
 """How a client drops all ownership. An empty list does not: clients that know nothing of the field send that."""
 
 APPLY, UPDATE = "Apply", "Update"
+_HEAD = frozenset({"apiVersion", "kind", "metadata"})
 _OF_NOBODY = frozenset(
     {
         "creationTimestamp",
@@ -73,17 +76,43 @@ class Scope:
 
     def part(self, obj: Object) -> Object:
         """What of an object can have owners, as far as a write through this subresource can change it."""
-        if self.manager.subresource == "status":
-            part = {"status": obj["status"]} if "status" in obj else {}
-        else:
-            part = {key: value for key, value in obj.items() if key not in ("apiVersion", "kind")}
-            if self.has_status:
-                part.pop("status", None)
-        metadata = obj.get("metadata") or {}
-        part.pop("metadata", None)
-        if owned := {key: value for key, value in metadata.items() if key not in _OF_NOBODY}:
+        part = {key: value for key, value in obj.items() if self._counts(key)}
+        if owned := {key: value for key, value in (obj.get("metadata") or {}).items() if key not in _OF_NOBODY}:
             part["metadata"] = owned
         return part
+
+    def changes(self, old: Object, new: Object) -> ownership.Changes:
+        """What differs between the `part`s of two objects. Most of what a write brings was there, and is left out."""
+        before, after = _unequal(old, new, self._counts)
+        meta_before, meta_after = _unequal(old.get("metadata") or {}, new["metadata"], _is_owned)
+        if meta_before or meta_after:
+            before["metadata"], after["metadata"] = meta_before, meta_after
+        return ownership.changes(before, after, self.node)
+
+    def _counts(self, field: str) -> bool:
+        if self.manager.subresource == "status":
+            return field == "status"
+        return field not in _HEAD and not (self.has_status and field == "status")
+
+
+def _unequal(old: Object, new: Object, counts: Callable[[str], bool]) -> tuple[Object, Object]:
+    """The fields of two objects that differ, of those that count."""
+    names = [name for name, value in new.items() if name not in old or old[name] != value]
+    after = {name: new[name] for name in names if counts(name)}
+    before = {name: old[name] for name in after if name in old}
+    before |= {name: value for name, value in old.items() if name not in new and counts(name)}
+    return before, after
+
+
+def _is_owned(name: str) -> bool:
+    return name not in _OF_NOBODY
+
+
+@lru_cache(maxsize=1024)
+def manager_of(field_manager: str, user_agent: str, operation: str, subresource: str, version: str) -> Manager:
+    """Who a request's manager is. The same few ask again and again."""
+    name = manager_name(field_manager, user_agent)
+    return Manager(name, operation, subresource, version if operation == UPDATE else "")
 
 
 def manager_name(given: str, user_agent: str) -> str:
@@ -108,7 +137,7 @@ def updated(old: Object | None, new: Object, scope: Scope) -> Object:
         managed = read(given)
     if old is not None and not (live if managed is None else managed):
         return _with_entries(new, [])
-    change = ownership.changes(scope.part(old or {}), scope.part(new), scope.node)
+    change = scope.changes(old or {}, new)
     if not change.changed and not change.removed:
         return _with_entries(new, (live or []) if managed is None else written(managed))
     if managed is None:

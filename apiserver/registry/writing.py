@@ -224,11 +224,10 @@ class Writer:
         node = self._scheme.schemas.of(row.gvk)
         if node is None:
             return None
-        name = managedfields.manager_name(call.field_manager, call.user_agent)
-        version = row.gvr.api_version if operation == managedfields.UPDATE else ""
-        manager = managedfields.Manager(name, operation, call.subresource, version)
-        now = clock.rfc3339(self._clock.now())
-        return managedfields.Scope(node, manager, now, strategies.of(row).has_status)
+        manager = managedfields.manager_of(
+            call.field_manager, call.user_agent, operation, call.subresource, row.gvr.api_version
+        )
+        return managedfields.Scope(node, manager, clock.rfc3339(self._clock.now()), strategies.of(row).has_status)
 
     async def _attempt(
         self,
@@ -399,12 +398,13 @@ def _restore_owners(meta: Object, owners: list[Object] | None) -> None:
 
 def _differs_in_times_only(new: Object, old: Object) -> bool:
     """Whether nothing but the times of the fields' owners would be written, which is no change."""
-    meta, before = new["metadata"], old["metadata"]
-    if not managedfields.same_but_times(meta.get("managedFields"), before.get("managedFields")):
+    if len(new) != len(old) or any(name not in old or old[name] != new[name] for name in new if name != "metadata"):
         return False
-    return new | {"metadata": meta | {"managedFields": before.get("managedFields")}} == old | {
-        "metadata": before | {"managedFields": before.get("managedFields")}
-    }
+    meta, before = new["metadata"], old["metadata"]
+    owners = before.get("managedFields")
+    if not managedfields.same_but_times(meta.get("managedFields"), owners):
+        return False
+    return bool(meta | {"managedFields": owners} == before | {"managedFields": owners})
 
 
 def _is_finished(strategy: Strategy, obj: Object) -> bool:
