@@ -1,8 +1,9 @@
 """Quantities: fixed-point numbers with a suffix, as `100m`, `1.5Gi`, `2e3`.
 
 Values are exact (`fractions.Fraction` would be slow; `decimal.Decimal` holds every legal quantity exactly).
-Guarantees: `canonical(parse(x))` is what upstream's `Quantity.String()` gives: no fraction digits, the largest suffix
-that loses nothing, the form (binary, decimal, exponent) of the input.
+Guarantees: `canonical(x)` is the text that upstream keeps of `x`: no fraction digits, the largest suffix that loses
+nothing, the form (binary, decimal, exponent) of the input. What upstream takes for canonical already, it leaves as it
+is written, and so do we: `+5`, `1.500`. Exponents are bounded by three digits, where upstream has 31 bits.
 Source: https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
 """
 
@@ -12,13 +13,18 @@ import re
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import lru_cache
 
-_GRAMMAR = re.compile(r"([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:([eE][+-]?\d{1,3})|(n|u|m|k|M|G|T|P|E|[KMGTPE]i)?)", re.ASCII)
+# Digits may be missing altogether: upstream reads `Ki` and `.` as nothing of it, zero
+_GRAMMAR = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[+-]?\d*)", re.ASCII)
+_EXPONENT = re.compile(r"[eE]([+-]?)0*(\d{1,3})", re.ASCII)
 _BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_SUFFIXES = {power: name for name, power in _DECIMAL.items()}
 REFUSED = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-_MAX = Decimal(2**63 - 1)
+_REFUSED_SUFFIX = "unable to parse quantity's suffix"
+_BINARY_MAX = Decimal(2**63 - 1)
 _NANO = Decimal("1e-9")
-_EXACT = Context(prec=60)
+# More digits than a body has bytes: nothing is rounded but what is meant to be
+_EXACT = Context(prec=10_000_000)
 
 
 class QuantityError(ValueError):
@@ -29,10 +35,9 @@ class QuantityError(ValueError):
 def parse(text: str | int | float) -> Decimal:
     """The exact value of a quantity. Numbers stand for themselves. Raises QuantityError.
 
-    As upstream: below a nano is rounded up, beyond 2^63-1 is capped.
+    As upstream: below a nano is rounded up, in the binary form beyond 2^63-1 is capped.
     """
-    value, _ = _parse(str(text))
-    return value
+    return _value(_Parts(str(text)))
 
 
 def is_valid(text: str | int | float) -> bool:
@@ -45,7 +50,7 @@ def is_valid(text: str | int | float) -> bool:
 
 def milli(text: str | int | float) -> int:
     """The value in thousandths, rounded up: CPU in millicores."""
-    return int((parse(text) * 1000).to_integral_value(ROUND_CEILING))
+    return int(parse(text).scaleb(3, _EXACT).to_integral_value(ROUND_CEILING))
 
 
 def integer(text: str | int | float) -> int:
@@ -56,8 +61,8 @@ def integer(text: str | int | float) -> int:
 @lru_cache(maxsize=8192)
 def canonical(text: str | int | float) -> str:
     """The canonical text of a quantity, in the form (binary, decimal or exponent) that it was written in."""
-    value, form = _parse(str(text))
-    return render(value, form)
+    parts = _Parts(str(text))
+    return parts.text if parts.is_kept else render(_value(parts), parts.form)
 
 
 def render(value: Decimal, form: str = "decimal") -> str:
@@ -70,15 +75,14 @@ def render(value: Decimal, form: str = "decimal") -> str:
             form = "decimal"
         else:
             return _render_binary(int(value))
-    nano = int((value / _NANO).to_integral_value(ROUND_CEILING))
+    number = int(value.scaleb(9, _EXACT).to_integral_value(ROUND_CEILING))
     exponent = -9
-    while exponent < 18 and nano % 1000 == 0:
-        nano //= 1000
+    while number % 1000 == 0:
+        number //= 1000
         exponent += 3
-    if form == "exponent":
-        return f"{nano}e{exponent}" if exponent else str(nano)
-    suffix = next(name for name, power in _DECIMAL.items() if power == exponent)
-    return f"{nano}{suffix}"
+    if form == "exponent" or exponent not in _SUFFIXES:
+        return f"{number}e{exponent}" if exponent else str(number)
+    return f"{number}{_SUFFIXES[exponent]}"
 
 
 def _render_binary(value: int) -> str:
@@ -91,23 +95,57 @@ def _render_binary(value: int) -> str:
     return f"{value}{suffix}"
 
 
-def _parse(text: str) -> tuple[Decimal, str]:
-    match = _GRAMMAR.fullmatch(text)
+class _Parts:
+    """A quantity's text taken apart. Raises QuantityError."""
+
+    __slots__ = ("digits", "exponent", "form", "fraction", "is_negative", "text")
+
+    def __init__(self, text: str) -> None:
+        match = _GRAMMAR.fullmatch(text) if text else None
+        if match is None:
+            raise QuantityError(REFUSED)
+        sign, whole, fraction, suffix = match.groups()
+        self.text = text
+        self.is_negative = sign == "-"
+        self.digits = whole.lstrip("0") or "0"
+        self.fraction = fraction or ""
+        self.form, self.exponent = _interpreted(suffix)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether upstream takes the text for canonical: where its short way of parsing sees no need to change it."""
+        shifted = self.digits + self.fraction
+        if self.form == "binary":
+            bits = 10 * self.exponent
+            is_short = not self.fraction and 15 - len(self.digits) - bits * 3 // 10 - 1 >= 0
+            number = int(self.digits) if is_short else 0
+            return is_short and number & 7 != 0 and number << bits < 2**63
+        scale = self.exponent - len(self.fraction)
+        is_short = len(shifted) <= 18 and scale >= -9
+        return is_short and scale % 3 == 0 and shifted[0] != "0" and not shifted.endswith("000")
+
+
+def _interpreted(suffix: str) -> tuple[str, int]:
+    """The form that a suffix says, and its exponent: of 1024 in the binary form, else of 10."""
+    if suffix in _DECIMAL:
+        return "decimal", _DECIMAL[suffix]
+    if suffix in _BINARY:
+        return "binary", _BINARY[suffix]
+    match = _EXPONENT.fullmatch(suffix)
     if match is None:
-        raise QuantityError(REFUSED)
-    sign, digits, exponent, suffix = match.groups()
-    value = Decimal(digits)
-    form = "decimal"
-    if exponent:
-        value = _EXACT.scaleb(value, int(exponent[1:]))
-        form = "exponent"
-    elif suffix in _BINARY:
-        value = _EXACT.multiply(value, Decimal(1024 ** _BINARY[suffix]))
-        form = "binary"
-    elif suffix:
-        value = _EXACT.scaleb(value, _DECIMAL[suffix])
-    if value > _MAX:
-        value = _MAX
+        raise QuantityError(_REFUSED_SUFFIX)
+    return "exponent", int(match[1] + match[2])
+
+
+def _value(parts: _Parts) -> Decimal:
+    value = Decimal(f"{parts.digits}.{parts.fraction}")
+    if parts.form == "binary":
+        value = min(_rounded(_EXACT.multiply(value, 1024**parts.exponent)), _BINARY_MAX)
     else:
-        value = value.quantize(_NANO, ROUND_CEILING, _EXACT) if value != value.to_integral_value() else value
-    return (-value if sign == "-" else value), form
+        value = _rounded(value.scaleb(parts.exponent, _EXACT))
+    return value.copy_negate() if parts.is_negative else value
+
+
+def _rounded(value: Decimal) -> Decimal:
+    """Up to a nano, away from zero once the sign is there: who asks for too little gets the least."""
+    return value if value == value.to_integral_value() else value.quantize(_NANO, ROUND_CEILING, _EXACT)

@@ -213,7 +213,7 @@ class Quantity(Node):
         if type(value) is not str and type(value) is not int and type(value) is not float:
             raise TypeMismatch(quantity.REFUSED)
         try:
-            return quantity.canonical(value)
+            return quantity.canonical(value.strip() if isinstance(value, str) else value)
         except quantity.QuantityError as error:
             raise TypeMismatch(str(error)) from error
 
