@@ -89,3 +89,80 @@ def test_kubectls_typed_commands_read_their_answers(server: harness.Server, name
     )
     assert printed == "1"
     assert server.kubectl("auth", "can-i", "create", "pods") == "yes\n"
+
+
+MANIFESTS = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: rich, labels: {app: x}, annotations: {note: yes-it-is}}
+spec:
+  serviceAccountName: other
+  tolerations: [{key: gone, operator: Exists, effect: NoExecute, tolerationSeconds: 30}]
+  volumes: [{name: scratch, emptyDir: {sizeLimit: 1Gi}}, {name: conf, configMap: {name: c, optional: true}}]
+  containers:
+  - name: main
+    image: nginx:1
+    command: [sh, -c]
+    ports: [{name: web, containerPort: 8080}]
+    env: [{name: A, value: one}, {name: MY_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]
+    resources: {requests: {cpu: 100m, memory: 64Mi}, limits: {cpu: "1"}}
+    livenessProbe: {httpGet: {path: /live, port: web}, initialDelaySeconds: 7}
+    volumeMounts: [{name: scratch, mountPath: /scratch, readOnly: true}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: d}
+spec:
+  replicas: 0
+  strategy: {rollingUpdate: {maxSurge: 40%, maxUnavailable: 2}}
+  selector: {matchLabels: {app: d}}
+  template: {metadata: {labels: {app: d}}, spec: {containers: [{name: c, image: i}]}}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: p}
+spec:
+  podSelector: {matchExpressions: [{key: tier, operator: In, values: [a, b]}]}
+  ingress: [{ports: [{port: 80, endPort: 90}], from: [{ipBlock: {cidr: 10.0.0.0/8, except: [10.1.0.0/16]}}]}]
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: s}
+data: {password: MTIzNDU=}
+"""
+
+
+def test_a_go_client_reads_of_every_sort_of_field_what_was_written(server: harness.Server, namespace: str) -> None:
+    """kubectl's describe takes its objects in protobuf: it is the reader that is not ours."""
+    at = ("-n", namespace)
+    shown = server.try_kubectl(*at, "describe", "namespace", namespace, "-v=8").stderr
+    assert f"{PROTOBUF},application/json" in shown
+    server.kubectl(*at, "create", "-f", "-", stdin=MANIFESTS)
+
+    def described(kind: str, name: str) -> str:
+        """With single spaces: how wide the columns are is kubectl's affair."""
+        return " ".join(server.kubectl(*at, "describe", kind, name).split())
+
+    pod = described("pod", "rich")
+    for line in (
+        "Service Account: other",
+        "Annotations: note: yes-it-is",
+        "gone:NoExecute op=Exists for 30s",
+        "SizeLimit: 1Gi",
+        "Optional: true",
+        "Port: 8080/TCP (web)",
+        "A: one",
+        "MY_IP: (v1:status.podIP)",
+        "cpu: 100m",
+        "memory: 64Mi",
+        "Liveness: http-get http://:web/live delay=7s timeout=1s period=10s successThreshold=1 failureThreshold=3",
+        "/scratch from scratch (ro)",
+    ):
+        assert line in pod, pod
+    deployment = described("deployment", "d")
+    assert "RollingUpdateStrategy: 2 max unavailable, 40% max surge" in deployment
+    assert "Replicas: 0 desired" in deployment
+    policy = described("networkpolicy", "p")
+    for line in ("tier in (a,b)", "CIDR: 10.0.0.0/8", "Except: 10.1.0.0/16"):
+        assert line in policy, policy
+    assert "password: 5 bytes" in described("secret", "s")
