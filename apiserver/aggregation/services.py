@@ -7,11 +7,12 @@ that no service proxy stands beside.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from apimachinery.objects import Object
 from apiserver.aggregation.remotes import ServicePort
-from apiserver.storage.store import Store
+from apiserver.storage.types import Stored
 
 _SERVICES, _SLICES = "/registry/services/specs/", "/registry/endpointslices/"
 _SERVICE_LABEL = "kubernetes.io/service-name"
@@ -21,8 +22,16 @@ class Unresolved(Exception):
     """There is no address; the message says why."""
 
 
+class Cached(Protocol):
+    """What is read of the store: what its cache has."""
+
+    def cached(self, key: str) -> Stored | None: ...
+
+    def cached_list(self, prefix: str) -> Sequence[Stored]: ...
+
+
 class Services:
-    def __init__(self, store: Store, source: random.Random, *, by_endpoints: bool) -> None:
+    def __init__(self, store: Cached, source: random.Random, *, by_endpoints: bool) -> None:
         self._store = store
         self._random = source
         self._by_endpoints = by_endpoints

@@ -52,8 +52,10 @@ class OpenAPI:
             media_type = _accepted(request.header(b"accept"))
             await self._send(request, send, self._hashes["v2"], media_type, self._whole)
         elif path == _INDEX:
+            _require_json(request.header(b"accept"))
             await self._send_index(request, send)
         else:
+            _require_json(request.header(b"accept"))
             await self._document(request, send, path.removeprefix(f"{_INDEX}/"))
 
     def _refresh(self) -> None:
@@ -152,6 +154,12 @@ def _compressed(build: Callable[[], bytes], media_type: str) -> bytes:
     if media_type != _JSON:
         body = binary.encode(orjson.loads(body))
     return gzip.compress(body, 6, mtime=0)
+
+
+def _require_json(accept: str) -> None:
+    """Version 3 is JSON only. Raises NotAcceptable."""
+    if accept and "json" not in accept and "*" not in accept:
+        raise errors.NotAcceptable(f"only the following media types are accepted: {_JSON}")
 
 
 def _accepted(accept: str) -> str:
