@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from apimachinery.errors import Cause
 from apimachinery.objects import Object
+from apiserver.registry import autoscaling
 from apiserver.registry.call import Call
 from apiserver.registry.strategies.base import Strategy, WithStatus, immutable_field
 from apiserver.registry.validation import causes
@@ -115,4 +116,4 @@ class Autoscalers(WithStatus):
     counts_generations = False
 
     def validate(self, obj: Object, call: Call) -> list[Cause]:
-        return validation.autoscaler(obj)
+        return validation.autoscaler(autoscaling.to_storage(obj) if call.resource.version == "v1" else obj)
