@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Protocol
@@ -26,6 +27,7 @@ CONNECT_SECONDS = 10.0
 # As client-go: how often a call is repeated because the server asked for it
 MAX_RETRIES = 10
 MAX_RETRY_AFTER_SECONDS = 60.0
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 MakeTransport = Callable[[Any], httpx.AsyncBaseTransport]
 
@@ -139,7 +141,7 @@ class Exchange:
         timeout = {"connect": CONNECT_SECONDS, "read": timeout_seconds, "write": timeout_seconds, "pool": None}
         extensions = {"timeout": timeout, **self._extensions}
         repeated = [("impersonate-group", group) for group in self._config.impersonate.groups]
-        fields = [*merged.items(), *repeated] if repeated else merged
+        fields = [(name.encode(), value.encode()) for name, value in [*merged.items(), *repeated]]
         request = httpx.Request(method, url, headers=fields, content=body, extensions=extensions)
         started = self._clock.monotonic()
         if self._observer is not None:
@@ -178,7 +180,17 @@ class Exchange:
         trace = tracing.current.get()
         if trace:
             headers |= {"traceparent": trace, "tracestate": tracing.STATE}
+        self._check(authorization or "")
         return headers
+
+    def _check(self, authorization: str) -> None:
+        """What a person or a file gave may not have a line end: more headers would follow it."""
+        who = self._config.impersonate
+        given = [("Authorization", authorization), ("Impersonate-User", who.user), ("Impersonate-Uid", who.uid)]
+        for name, value in [*given, *(("Impersonate-Group", group) for group in who.groups)]:
+            if _CONTROL.search(value):
+                reason = ValueError(f'invalid header field value for "{name}"')
+                raise ConnectionFailed(self._config.server, reason)
 
 
 async def release(response: httpx.Response) -> None:

@@ -1,7 +1,8 @@
 """Which server to talk to and as whom: kubeconfig files, merged, then overridden by flags (steps K4, K5).
 
 Order: the explicit path; else `$KUBECONFIG`, a list of files of which the first to set a value wins; else the first
-existing of `defaults`; else the pod's service account; else no server at all (`NoConfiguration`).
+existing of `defaults`; else the pod's service account; else no server at all (`NoConfiguration`). Files that are there
+but say nothing mean kubectl's oldest default, a server on this machine.
 Guarantees: relative paths in a file are relative to that file; one named entry is taken whole from the first file that
 has it. Does not read certificates or tokens from the files it names: `client.credentials` does, when they are used.
 Source: https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/
@@ -21,6 +22,7 @@ from urllib.parse import urlsplit
 from client import kubeconfigshape
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+EMPTY_FILES_SERVER = "http://localhost:8080"
 _PATHS = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
 
 
@@ -107,7 +109,8 @@ def load(
     """The configuration of this process. Raises ConfigError; `defaults` replaces `~/.kube/config`."""
     environ = os.environ if environ is None else environ
     overrides = overrides or Overrides()
-    config = _load(merge(_read_all(explicit, environ, defaults)), environ, context or "", overrides)
+    read = _read_all(explicit, environ, defaults)
+    config = _load(merge(read), environ, context or "", overrides, has_files=bool(read))
     try:
         urlsplit(config.server).port  # noqa: B018 - raises what is wrong with it, and with the address
     except ValueError as error:
@@ -115,12 +118,19 @@ def load(
     return config
 
 
-def _load(merged: Mapping[str, Any], environ: Mapping[str, str], context: str, overrides: Overrides) -> ClientConfig:
-    if not merged["contexts"] and not merged["clusters"]:
-        if overrides.server:
-            return _override(ClientConfig(server=overrides.server), overrides)
+def _load(
+    merged: Mapping[str, Any], environ: Mapping[str, str], context: str, overrides: Overrides, *, has_files: bool
+) -> ClientConfig:
+    if merged["contexts"] or merged["clusters"]:
+        return _override(_choose(merged, context, overrides), overrides)
+    if overrides.server:
+        return _override(ClientConfig(server=overrides.server), overrides)
+    try:
         return _override(in_cluster(environ), overrides)
-    return _override(_choose(merged, context, overrides), overrides)
+    except NoConfiguration:
+        if not has_files:
+            raise
+        return _override(ClientConfig(server=EMPTY_FILES_SERVER), overrides)
 
 
 def merge(files: Sequence[tuple[Path, Mapping[str, Any]]]) -> dict[str, Any]:

@@ -28,7 +28,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _as_kubectl_says(message: str) -> str:
-    """argparse's text for a value that is no number, in kubectl's words; others stay."""
+    """argparse's text for a value that is missing or no number, in kubectl's words; others stay."""
+    missing = re.fullmatch(r"argument (\S+, ?)*(\S+/)*(--\S+): expected one argument", message)
+    if missing is not None:
+        return f"flag needs an argument: {missing[3]}"
     found = re.fullmatch(r"argument (\S+, )*(--\S+): invalid int value: (['\"])(.*)\3", message, re.DOTALL)
     if found is None:
         return message
@@ -156,13 +159,14 @@ def _spelled_out(parser: argparse.ArgumentParser, words: list[str]) -> list[str]
 def _parse_intermixed(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
     args, unknown = parser.parse_known_intermixed_args(words)
     if unknown:
-        word = unknown[0]
-        kind = "unknown flag" if word.startswith("--") else "unknown shorthand flag" if word[0] == "-" else ""
-        raise UsageError(
-            f"{kind}: {word}" if kind else f"unexpected argument: {word}",
-            parser.prog.partition(" ")[2],
-        )
+        raise UsageError(_unknown(unknown[0]), parser.prog.partition(" ")[2])
     return args
+
+
+def _unknown(word: str) -> str:
+    if word.startswith("--"):
+        return f"unknown flag: {word}"
+    return f"unknown shorthand flag: '{word[1]}' in {word}" if word[:1] == "-" else f"unexpected argument: {word}"
 
 
 def _dest(flag: str) -> str:

@@ -43,8 +43,10 @@ class Exit(Exception):
 def text_of(error: BaseException) -> str | None:
     """The lines for the standard error; None for an error that nobody expected."""
     match error:
+        case Several() if len(error.failures) == 1:
+            return text_of(error.failures[0]) or f"error: {error.failures[0]}\n"
         case Several():
-            return "".join(text_of(failure) or f"error: {failure}\n" for failure in error.failures)
+            return "".join(_one_of_several(failure) for failure in error.failures)
         case ExceptionGroup():  # of tasks that ran side by side
             texts = [text_of(failure) for failure in error.exceptions]
             return None if None in texts else "".join(str(text) for text in texts)
@@ -59,6 +61,11 @@ def text_of(error: BaseException) -> str | None:
         case errors.APIError():
             return _server(error)
     return _connection(error)
+
+
+def _one_of_several(error: Exception) -> str:
+    """kubectl introduces its own refusal with `error:` only where it is the only one."""
+    return f"{error}\n" if isinstance(error, Refused) else text_of(error) or f"{error}\n"
 
 
 def naming(error: errors.APIError, what: str) -> errors.APIError:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from apimachinery import objects
+from apimachinery import errors, objects
+from apimachinery.gvr import NAMESPACES
 from minictl.discovery import ApiResource
 from minictl.failures import Refused
 from minictl.mapper import Mapper
@@ -66,6 +67,19 @@ def namespace_of(context: Context, args: argparse.Namespace, target: Target) -> 
     return None if everywhere else target.namespace or context.namespace
 
 
+async def missing(context: Context, error: errors.NotFound, namespace: str | None) -> errors.NotFound:
+    """What to say of a name that does not exist: that its namespace does not, where that is why."""
+    if namespace is None:
+        return error
+    try:
+        await context.client.get(NAMESPACES, namespace)
+    except errors.NotFound as cause:
+        return cause
+    except errors.APIError:
+        pass  # who may read the namespace's objects need not be allowed to read itself
+    return error
+
+
 def namespace_for(context: Context, args: argparse.Namespace, manifest: Manifest) -> str:
     """The manifest's namespace, else the command's. Raises Refused where both are said and differ."""
     own = objects.namespace_of(manifest.obj)
@@ -86,7 +100,9 @@ async def _slashed(mapper: Mapper, words: Sequence[str]) -> list[Target]:
                 "there is no need to specify a resource type as a separate argument when passing arguments in "
                 f"resource/name form (e.g. 'minictl get resource/<resource_name>' instead of '{word}')"
             )
-        if not kind or not name or "/" in name:
-            raise Refused(f'arguments in resource/name form may not have more than one slash: "{word}"')
+        if "/" in name:
+            raise Refused("arguments in resource/name form may not have more than one slash")
+        if not kind or not name:
+            raise Refused("arguments in resource/name form must have a single resource and name")
         found.append(Target(await mapper.find(kind), (name,)))
     return found

@@ -24,6 +24,18 @@ if TYPE_CHECKING:
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 # As kubectl: an object that changes under our hands is read again this often
 TRIES = 5
+CONFLICT_HELP = """\
+Please review the fields above--they currently have other managers. Here
+are the ways you can resolve this warning:
+* If you intend to manage all of these fields, please re-run the apply
+  command with the `--force-conflicts` flag.
+* If you do not intend to manage all of the fields, please edit your
+  manifest to remove references to the fields that should keep their
+  current managers.
+* You may co-own fields by updating your manifest to match the existing
+  value; in this case, you'll become the manager if the other manager(s)
+  stop managing the field (remove it from their configuration).
+See https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts"""
 EXAMPLES = """\
   minictl apply -f app.yaml
   cat app.json | minictl apply -f -
@@ -44,6 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 async def run(context: Context, args: argparse.Namespace) -> int:
     output.check(args.output, ("json", "yaml", "name", "jsonpath"))
+    if args.force_conflicts and not args.server_side:
+        raise failures.Refused("--force-conflicts only works with --server-side")
     if args.server_side and args.dry_run == "client":
         raise failures.Refused(
             "--dry-run=client doesn't work with --server-side (did you mean --dry-run=server instead?)"
@@ -54,7 +68,7 @@ async def run(context: Context, args: argparse.Namespace) -> int:
         try:
             applied.append(await _apply(context, args, manifest))
         except errors.APIError as error:
-            failed.append(failures.naming(error, f'error when applying "{manifest.source}"'))
+            failed.append(_explained(error, args, manifest))
         except failures.Refused as error:
             failed.append(error)
     if failed:
@@ -66,10 +80,20 @@ async def run(context: Context, args: argparse.Namespace) -> int:
     return 0
 
 
+def _explained(error: errors.APIError, args: argparse.Namespace, manifest: Manifest) -> Exception:
+    """The refusal with what to do about it, or with the file it is about: as kubectl tells either."""
+    if not args.server_side:
+        return failures.naming(error, f'error when applying "{manifest.source}"')
+    if isinstance(error, errors.Conflict):
+        return failures.Refused(f"{error.message}\n{CONFLICT_HELP}")
+    return error
+
+
 async def _apply(context: Context, args: argparse.Namespace, manifest: Manifest) -> Object:
     """The object as it is afterwards."""
     if not manifest.obj["metadata"].get("name"):
-        raise failures.Refused(f"error when applying {manifest.source}: resource name may not be empty")
+        where = "" if args.server_side else f"error when applying {manifest.source}: "
+        raise failures.Refused(f"{where}resource name may not be empty")
     resource = await (await context.mapper()).by_kind(manifest.gvk)
     namespace = targets.namespace_for(context, args, manifest) if resource.namespaced else None
     if args.server_side:
@@ -86,10 +110,11 @@ async def _apply(context: Context, args: argparse.Namespace, manifest: Manifest)
 async def _server_side(
     context: Context, args: argparse.Namespace, resource: ApiResource, manifest: Manifest, namespace: str | None
 ) -> Object:
+    placed = manifest.obj["metadata"] | ({"namespace": namespace} if namespace else {})
     return await context.client.patch(
         resource.gvr,
         objects.name_of(manifest.obj),
-        manifest.obj,
+        manifest.obj | {"metadata": placed},
         namespace,
         patch_type="apply",
         dry_run=args.dry_run == "server",

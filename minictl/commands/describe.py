@@ -78,7 +78,7 @@ async def _objects(context: Context, args: argparse.Namespace, target: Target, f
             listed = await context.client.list(resource.gvr, namespace)
             alike = [named | item for item in listed["items"] or [] if objects.name_of(item).startswith(name)]
             if not alike:
-                failed.append(error)
+                failed.append(await targets.missing(context, error, namespace))
             found += alike
     return found
 

@@ -32,11 +32,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 async def run(context: Context, args: argparse.Namespace) -> int:
-    if not args.command_line:
-        raise failures.Refused("you must specify at least one command for the container, after --")
-    if len(args.targets) != 1:
+    if not args.targets:
         raise failures.Refused("pod or type/name must be specified")
-    pod = await logs.pod_of(context, args.targets, tell=False)
+    if len(args.targets) > 1:
+        raise failures.Refused(
+            "exec [POD] [COMMAND] is not supported anymore. Use exec [POD] -- [COMMAND] instead\n"
+            "See 'minictl exec -h' for help and examples"
+        )
+    if not args.command_line:
+        raise failures.Refused("you must specify at least one command for the container")
+    pod = await logs.pod_of(context, args.targets, what="attach to", tell=False)
     if pods.is_terminal(pod):
         raise failures.Refused(
             f"cannot exec into a container in a completed pod; current phase is {pods.phase_of(pod)}"
@@ -47,10 +52,12 @@ async def run(context: Context, args: argparse.Namespace) -> int:
     if args.tty and not terminal and not args.quiet:
         context.warn("Unable to use a TTY - input is not a terminal or the right kind of file")
     path = PODS.path(objects.namespace_of(pod), objects.name_of(pod), "exec")
-    async with _session(
-        context, path, parameters(args, container, terminal), ends=args.stdin and not terminal
-    ) as session:
-        code = await _converse(context, session, stdin=args.stdin, terminal=terminal)
+    params = parameters(args, container, terminal)
+    try:
+        async with _session(context, path, params, ends=args.stdin and not terminal) as session:
+            code = await _converse(context, session, stdin=args.stdin, terminal=terminal)
+    except errors.APIError as error:
+        raise failures.Refused(f"unable to upgrade connection: {error.message}") from error
     if code:
         context.warn(f"command terminated with exit code {code}")
     return code

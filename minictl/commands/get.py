@@ -103,12 +103,13 @@ async def _fetch(
     for target in found:
         if not target.names:
             items += [(target.resource, item) for item in await _list(context, args, target)]
+        namespace = targets.namespace_of(context, args, target)
         for name in target.names:
             try:
-                obj = await context.client.get(target.resource.gvr, name, targets.namespace_of(context, args, target))
+                obj = await context.client.get(target.resource.gvr, name, namespace)
             except errors.NotFound as error:
                 if not args.ignore_not_found:
-                    failures.append(error)
+                    failures.append(await targets.missing(context, error, namespace))
             else:
                 items.append((target.resource, obj))
     if args.sort_by:
@@ -182,9 +183,12 @@ async def _table_of(
         for name in target.names or [None]:
             try:
                 part = await _fetch_table(context, args, target, name)
+            except errors.NotFound as error:
+                if name is None or not args.ignore_not_found:
+                    failures.append(await targets.missing(context, error, targets.namespace_of(context, args, target)))
+                continue
             except errors.APIError as error:  # kubectl shows what it can, and every refusal after it
-                if name is None or not (args.ignore_not_found and isinstance(error, errors.NotFound)):
-                    failures.append(error)
+                failures.append(error)
                 continue
             if table is None:
                 table = part

@@ -11,6 +11,7 @@ from apimachinery.gvr import PODS
 from apimachinery.objects import Object
 from minictl import durations, failures, flags, targets, validation
 from minictl.context import Context
+from minictl.discovery import ApiResource
 
 EXAMPLES = """\
   minictl logs nginx
@@ -23,6 +24,18 @@ DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
 # kubectl's: with a selector only the last lines of each, and not of too many at once
 SELECTOR_TAIL = 10
 MAX_FOLLOWED = 5
+# The kinds whose selector leads to pods
+WITH_PODS = frozenset(
+    {
+        "services",
+        "replicationcontrollers",
+        "deployments.apps",
+        "replicasets.apps",
+        "statefulsets.apps",
+        "daemonsets.apps",
+        "jobs.batch",
+    }
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -131,25 +144,25 @@ async def _pods(context: Context, args: argparse.Namespace) -> list[Object]:
     words = args.targets
     if len(words) == 2 and "/" not in words[0] and not args.container:
         args.container, words = words[1], words[:1]  # `logs POD CONTAINER`, kubectl's old form
-    return [await pod_of(context, words)]
+    try:
+        return [await pod_of(context, words, what="get the logs from")]
+    except errors.NotFound as error:
+        where = f'in namespace "{context.namespace}"'
+        raise failures.Refused(f"error from server (NotFound): {error.message} {where}") from error
 
 
-async def pod_of(context: Context, words: list[str], *, tell: bool = True) -> Object:
-    """The pod that is named, or the first ready one of the workload that is (`tell` which). Raises Refused."""
+async def pod_of(context: Context, words: list[str], *, what: str, tell: bool = True) -> Object:
+    """The pod that is named, or the first ready one of the workload that is (`tell` which). Raises Refused.
+
+    `what` the pod is wanted for: `cannot WHAT …`.
+    """
     if len(words) == 1 and "/" not in words[0]:
         return await context.client.get(PODS, words[0], context.namespace)
     resource, name = await targets.one(await context.mapper(), words, verb="logs")
-    obj = await context.client.get(resource.gvr, name, context.namespace)
+    obj = await context.client.get(resource.gvr, name, context.namespace if resource.namespaced else None)
     if resource.gvr == PODS:
         return obj
-    spec = obj.get("spec") or {}
-    selector = spec.get("selector") or {}
-    if "matchLabels" in selector or "matchExpressions" in selector:
-        query = str(selectors.from_label_selector(selector))
-    else:
-        query = str(selectors.from_set(selector))
-    if not query:
-        raise failures.Refused(f"cannot get the logs from {resource.noun}/{name}: it selects no pods")
+    query = _pods_of(resource, name, obj, what)
     pods = (await context.client.list(PODS, context.namespace, label_selector=query))["items"] or []
     if not pods:
         raise failures.Refused(f"timed out waiting for the condition: {resource.noun}/{name} has no pods")
@@ -157,6 +170,21 @@ async def pod_of(context: Context, words: list[str], *, tell: bool = True) -> Ob
     if tell and len(pods) > 1:
         context.warn(f"Found {len(pods)} pods, using pod/{objects.name_of(pods[0])}")
     return dict(pods[0])
+
+
+def _pods_of(resource: ApiResource, name: str, obj: Object, what: str) -> str:
+    """The selector of what has pods. Raises Refused, in kubectl's words, for what has none."""
+    kind = f"*{resource.gvr.version}.{resource.kind}"
+    if resource.qualified not in WITH_PODS:
+        raise failures.Refused(f"cannot {what} {kind}: selector for {kind} not implemented")
+    selector = (obj.get("spec") or {}).get("selector") or {}
+    if "matchLabels" in selector or "matchExpressions" in selector:
+        return str(selectors.from_label_selector(selector))
+    query = str(selectors.from_set(selector))
+    if not query:
+        why = f"invalid service '{name}': Service is defined without a selector"
+        raise failures.Refused(f"cannot {what} {kind}: {why}")
+    return query
 
 
 async def _stream(

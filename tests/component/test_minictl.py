@@ -65,6 +65,16 @@ READS = (
     "get deploy -o jsonpath={range.items[*]}{.metadata.name}{end}",
     "get deploy web nope",
     "get deploy nope --ignore-not-found",
+    "get cm nope -n nowhere",
+    "describe cm nope -n nowhere",
+    "get a/b/c",
+    "get deploy/",
+    "logs nope",
+    "logs cm/conf",
+    "exec nope -- ls",
+    "exec cm/conf -- ls",
+    "exec deploy/nope -- ls",
+    "exec deploy/web",
     "get deploy -l keep=2",
     "get poods",
     "get deploy --field-selector=metadata.name=web",
@@ -123,6 +133,43 @@ def test_changes_do_and_say_what_kubectls_do(minictl: Tool, kubectl: Tool, tmp_p
         lines = [line.format(before=before, after=after) for line in CHANGES]
         told[tool] = [(line, outcome(tool(*line.split(" ")))) for line in lines]
     assert told[minictl] == told[kubectl]
+
+
+SERVER_SIDE = (
+    "apply -f {before} --server-side --field-manager=one",
+    "apply -f {before} --server-side --field-manager=one --dry-run=server",
+    "apply -f {before} --force-conflicts",
+    "apply -f {before} --server-side --dry-run=client",
+    "apply -f {after} --server-side --field-manager=two",  # several conflicts
+    "apply -f {one} --server-side --field-manager=two",  # one conflict
+    "get deploy web -o jsonpath={{.spec.replicas}}",
+    "apply -f {after} --server-side --field-manager=two --force-conflicts --dry-run=server",
+    "apply -f {after} --server-side --field-manager=two --force-conflicts",
+    "get deploy web -o jsonpath={{.spec.replicas}}",
+    "apply -f {bad} --server-side --field-manager=two",
+    "apply -f {after} --server-side --field-manager=two -o name",
+    "delete -f {after}",
+)
+
+
+def test_applying_on_the_server_says_what_kubectl_says(minictl: Tool, kubectl: Tool, tmp_path: Path) -> None:
+    conflicting = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\ndata: {a: other}\n"
+    manifests = {
+        "before": BEFORE,
+        "after": AFTER.replace('a: "1"', "a: other"),
+        "one": conflicting,
+        "bad": conflicting.replace("other", "5"),
+    }
+    for name, text in manifests.items():
+        (tmp_path / name).write_text(text)
+    files = {name: tmp_path / name for name in manifests}
+    told = {}
+    for tool in (kubectl, minictl):
+        lines = [line.format(**files) for line in SERVER_SIDE]
+        told[tool] = [(line, outcome(tool(*line.split(" ")))) for line in lines]
+    assert told[minictl] == told[kubectl]
+    conflicts = [err for _, (_, _, err) in told[minictl] if "conflict" in err and "--force-conflicts" in err]
+    assert len(conflicts) == 3  # the flag alone, one conflict, several
 
 
 def test_what_kubectl_applied_minictl_goes_on_applying(minictl: Tool, kubectl: Tool) -> None:

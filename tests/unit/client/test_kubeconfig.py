@@ -125,6 +125,15 @@ def test_a_broken_file_is_named_in_one_line(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_files_that_say_nothing_mean_the_server_that_kubectl_takes_then(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.touch()
+    assert kubeconfig.load(str(empty), environ={}).server == "http://localhost:8080"
+    assert kubeconfig.load(environ={"KUBECONFIG": str(empty)}).server == "http://localhost:8080"
+    overrides = kubeconfig.Overrides(server="https://api.test")
+    assert kubeconfig.load(str(empty), environ={}, overrides=overrides).server == "https://api.test"
+
+
 def test_without_anything_it_says_so() -> None:
     with pytest.raises(kubeconfig.NoConfiguration):
         kubeconfig.load(environ={}, defaults=[])

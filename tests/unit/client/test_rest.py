@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+from typing import Any
 
 import httpx
 import pytest
@@ -146,6 +147,35 @@ async def test_identity_travels_in_headers() -> None:
     assert headers["authorization"] == "Bearer secret"
     assert headers["impersonate-user"] == "jane"
     assert headers.get_list("impersonate-group") == ["a", "b"]
+
+
+async def test_names_in_any_script_travel_as_utf_8() -> None:
+    config = kubeconfig.ClientConfig(
+        "http://api.test", token="schlüssel", impersonate=kubeconfig.Impersonation(user="Ünal", groups=("größe", "店"))
+    )
+    script = server.Script(server.answer({}))
+    async with server.client(script, config=config) as client:
+        await client.get(PODS, "a", "default")
+    raw = [(name.lower(), value) for name, value in script.asked[0].headers.raw]
+    assert (b"authorization", "Bearer schlüssel".encode()) in raw
+    assert (b"impersonate-user", "Ünal".encode()) in raw
+    assert [value.decode() for name, value in raw if name == b"impersonate-group"] == ["größe", "店"]
+
+
+@pytest.mark.parametrize(
+    ("field", "config"),
+    [
+        ("Authorization", {"token": "a\r\nx-remote-user: admin"}),
+        ("Impersonate-User", {"impersonate": kubeconfig.Impersonation(user="a\nb")}),
+        ("Impersonate-Group", {"impersonate": kubeconfig.Impersonation(user="a", groups=("b", "c\0"))}),
+    ],
+)
+async def test_a_value_that_would_end_its_header_is_not_sent(field: str, config: Any) -> None:
+    script = server.Script()
+    async with server.client(script, config=kubeconfig.ClientConfig("http://api.test", **config)) as client:
+        with pytest.raises(exchange.ConnectionFailed, match=f'invalid header field value for "{field}"'):
+            await client.get(PODS, "a", "default")
+    assert script.asked == []
 
 
 async def test_trace_context_travels_only_when_there_is_one() -> None:

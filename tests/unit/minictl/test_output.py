@@ -174,7 +174,8 @@ INVALID = errors.invalid(
         ),
         (Refused("no"), "error: no\n"),
         (Several([Refused("a"), errors.not_found("", "pods", "b")]),
-         'error: a\nError from server (NotFound): pods "b" not found\n'),
+         'a\nError from server (NotFound): pods "b" not found\n'),
+        (Several([Refused("a")]), "error: a\n"),
         (ExceptionGroup("tasks", [Refused("a")]), "error: a\n"),
     ],
 )  # fmt: skip
