@@ -9,7 +9,7 @@ for them; `STORELESS` names them.
 from __future__ import annotations
 
 from apimachinery.gvr import GVK
-from apiserver.scheme.columns import admission, cluster, network, pods, policy, storage, workloads
+from apiserver.scheme.columns import admission, cluster, devices, network, pods, policy, storage, workloads
 from apiserver.scheme.resources import ALL_VERBS, Column, Resource, Subresource
 
 READ_WRITE = ("get", "patch", "update")
@@ -255,6 +255,15 @@ AUTOSCALING = (
         sub=(STATUS,),
         columns=workloads.AUTOSCALER,
     ),
+    _row(
+        "autoscaling",
+        "HorizontalPodAutoscaler",
+        "horizontalpodautoscalers",
+        short=("hpa",),
+        categories=_ALL,
+        sub=(STATUS,),
+        columns=workloads.AUTOSCALER_V1,
+    ),
 )
 
 BATCH = (
@@ -271,6 +280,21 @@ CERTIFICATES = (
         sub=(Subresource("approval", READ_WRITE), STATUS),
         columns=cluster.SIGNING_REQUEST,
         fields=("spec.signerName",),
+    ),
+    _cluster(
+        "certificates.k8s.io",
+        "ClusterTrustBundle",
+        "clustertrustbundles",
+        columns=cluster.TRUST_BUNDLE,
+        fields=("spec.signerName",),
+    ),
+    _row(
+        "certificates.k8s.io",
+        "PodCertificateRequest",
+        "podcertificaterequests",
+        sub=(STATUS,),
+        columns=cluster.POD_CERTIFICATE,
+        fields=("spec.nodeName", "spec.signerName"),
     ),
 )
 
@@ -327,6 +351,20 @@ STORAGE = (
 ADMISSION = (
     _cluster(
         "admissionregistration.k8s.io",
+        "MutatingAdmissionPolicy",
+        "mutatingadmissionpolicies",
+        categories=_EXTENSIONS,
+        columns=admission.MUTATING_POLICY,
+    ),
+    _cluster(
+        "admissionregistration.k8s.io",
+        "MutatingAdmissionPolicyBinding",
+        "mutatingadmissionpolicybindings",
+        categories=_EXTENSIONS,
+        columns=admission.POLICY_BINDING,
+    ),
+    _cluster(
+        "admissionregistration.k8s.io",
         "MutatingWebhookConfiguration",
         "mutatingwebhookconfigurations",
         categories=_EXTENSIONS,
@@ -381,15 +419,36 @@ DISCOVERY = (_row("discovery.k8s.io", "EndpointSlice", "endpointslices", columns
 
 RESOURCE = (
     _cluster("resource.k8s.io", "DeviceClass", "deviceclasses"),
-    _row("resource.k8s.io", "ResourceClaim", "resourceclaims", sub=(STATUS,)),
+    _cluster("resource.k8s.io", "DeviceTaintRule", "devicetaintrules", sub=(STATUS,)),
+    _row("resource.k8s.io", "ResourceClaim", "resourceclaims", sub=(STATUS,), columns=devices.CLAIM),
     _row("resource.k8s.io", "ResourceClaimTemplate", "resourceclaimtemplates"),
-    _cluster("resource.k8s.io", "ResourceSlice", "resourceslices", fields=("spec.driver", "spec.nodeName")),
+    _cluster(
+        "resource.k8s.io",
+        "ResourceSlice",
+        "resourceslices",
+        columns=devices.SLICE,
+        fields=("spec.driver", "spec.nodeName"),
+    ),
+)
+
+STORAGE_MIGRATION = (
+    _cluster(
+        "storagemigration.k8s.io",
+        "StorageVersionMigration",
+        "storageversionmigrations",
+        sub=(STATUS,),
+        columns=devices.MIGRATION,
+    ),
 )
 
 FLOW_CONTROL = (
-    _cluster("flowcontrol.apiserver.k8s.io", "FlowSchema", "flowschemas", sub=(STATUS,)),
+    _cluster("flowcontrol.apiserver.k8s.io", "FlowSchema", "flowschemas", sub=(STATUS,), columns=devices.FLOW_SCHEMA),
     _cluster(
-        "flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration", "prioritylevelconfigurations", sub=(STATUS,)
+        "flowcontrol.apiserver.k8s.io",
+        "PriorityLevelConfiguration",
+        "prioritylevelconfigurations",
+        sub=(STATUS,),
+        columns=devices.PRIORITY_LEVEL,
     ),
 )
 
@@ -414,6 +473,7 @@ BUILTIN: tuple[Resource, ...] = (
     *NODE,
     *DISCOVERY,
     *RESOURCE,
+    *STORAGE_MIGRATION,
     *FLOW_CONTROL,
 )
 

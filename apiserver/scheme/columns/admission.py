@@ -29,6 +29,7 @@ def _param_reference(obj: Object, now: datetime) -> str:
 
 
 POLICY = (NAME, Column("Validations", count("spec.validations"), "integer"), Column("ParamKind", _param_kind), AGE)
+MUTATING_POLICY = (NAME, Column("Mutations", count("spec.mutations"), "integer"), Column("ParamKind", _param_kind), AGE)
 POLICY_BINDING = (NAME, text("PolicyName", "spec.policyName"), Column("ParamRef", _param_reference), AGE)
 
 

@@ -169,3 +169,22 @@ SIGNING_REQUEST = (
     Column("RequestedDuration", _requested_duration),
     Column("Condition", _condition),
 )
+
+TRUST_BUNDLE = (NAME, text("SignerName", "spec.signerName"), AGE)
+
+
+def _certificate_state(request: Object, now: datetime) -> str:
+    conditions = (request.get("status") or {}).get("conditions") or ()
+    decided = [item["type"] for item in conditions if item.get("type") in ("Issued", "Denied", "Failed")]
+    return decided[0] if decided else "Pending"
+
+
+POD_CERTIFICATE = (
+    NAME,
+    text("PodName", "spec.podName"),
+    text("ServiceAccountName", "spec.serviceAccountName"),
+    text("NodeName", "spec.nodeName"),
+    text("SignerName", "spec.signerName"),
+    Column("State", _certificate_state),
+    AGE,
+)

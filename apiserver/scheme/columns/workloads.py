@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from typing import Any
 
@@ -182,6 +183,19 @@ def _targets(obj: Object, now: datetime) -> str:
     return ", ".join(shown) or NONE
 
 
+def _targets_v1(obj: Object, now: datetime) -> str:
+    """The same of version 1, which has one number for CPU and the other metrics in annotations."""
+    notes = obj["metadata"].get("annotations") or {}
+    wanted, used = _spec(obj).get("targetCPUUtilizationPercentage"), _status(obj).get("currentCPUUtilizationPercentage")
+    metrics = json.loads(notes.get("autoscaling.alpha.kubernetes.io/metrics") or "[]")
+    current = json.loads(notes.get("autoscaling.alpha.kubernetes.io/current-metrics") or "[]")
+    if wanted is not None:
+        resource: Object = {"name": "cpu", "target": {"averageUtilization": wanted}}
+        metrics = [{"type": "Resource", "resource": resource}, *metrics]
+        current = [{"resource": {"current": {"averageUtilization": used}}}, *current]
+    return _targets({"metadata": {}, "spec": {"metrics": metrics}, "status": {"currentMetrics": current}}, now)
+
+
 def _target(metric: Object, was: Object) -> str:
     kind = metric.get("type") or ""
     field = kind[:1].lower() + kind[1:]
@@ -211,3 +225,4 @@ AUTOSCALER = (
     number("Replicas", "status.currentReplicas"),
     AGE,
 )
+AUTOSCALER_V1 = tuple(Column("Targets", _targets_v1) if item.name == "Targets" else item for item in AUTOSCALER)

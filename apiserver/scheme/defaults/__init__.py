@@ -29,6 +29,7 @@ TABLE: dict[GVK, Callable[[Object], None]] = {
     GVK("apps", "v1", "Deployment"): workloads.deployment,
     GVK("apps", "v1", "ReplicaSet"): workloads.replica_set,
     GVK("apps", "v1", "StatefulSet"): workloads.stateful_set,
+    GVK("autoscaling", "v1", "HorizontalPodAutoscaler"): workloads.autoscaler_v1,
     GVK("autoscaling", "v2", "HorizontalPodAutoscaler"): workloads.autoscaler,
     GVK("batch", "v1", "CronJob"): workloads.cron_job,
     GVK("batch", "v1", "Job"): workloads.job,

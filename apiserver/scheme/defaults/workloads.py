@@ -121,6 +121,11 @@ def autoscaler(obj: Object) -> None:
         _scaling_rules(behavior.setdefault("scaleDown", {}), [_policy("Percent", 100)], window=None)
 
 
+def autoscaler_v1(obj: Object) -> None:
+    """Its default metric comes with the conversion, which sees the annotations."""
+    obj.setdefault("spec", {}).setdefault("minReplicas", 1)
+
+
 def _workload(obj: Object) -> Object:
     spec: Object = obj.setdefault("spec", {})
     pods.template(spec.setdefault("template", {}))
