@@ -75,26 +75,41 @@ class Stream:
         self._renderer = renderer
         self._first = True
         self._started = False
-        self._waiting: deque[bytes] = deque()
+        # Events are framed when their turn comes, not when they come: a big collection at once would hold up all others
+        self._waiting: deque[tuple[WatchEvent | bytes, int]] = deque()
         self._waiting_bytes = 0
         self._initial_bytes = 0
         self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def deliver(self, event: WatchEvent) -> None:
         """Takes the next event; never waits."""
-        self.write(self._framer.frame(event, self._renderer, first=self._first))
-        self._first = False
         self._count[0] += 1
+        if not self._started or self._waiting:
+            self._hold(event, event.stored.size)
+        elif not self._done.done():
+            self._send(self._framed(event))
 
     def write(self, chunk: bytes) -> None:
+        """Takes a chunk that is no event of the collection."""
+        if not self._started or self._waiting:
+            self._hold(chunk, len(chunk))
+        elif not self._done.done():
+            self._send(chunk)
+
+    def _framed(self, event: WatchEvent) -> bytes:
+        chunk = self._framer.frame(event, self._renderer, first=self._first)
+        self._first = False
+        return chunk
+
+    def _hold(self, item: WatchEvent | bytes, size: int) -> None:
         if self._done.done():
             return
-        if not self._started or self._waiting:
-            self._waiting.append(chunk)
-            self._waiting_bytes += len(chunk)
-            if self._started and self._waiting_bytes > MAX_BUFFERED_BYTES + self._initial_bytes:
-                self._drop()
-            return
+        self._waiting.append((item, size))
+        self._waiting_bytes += size
+        if self._started and self._waiting_bytes > MAX_BUFFERED_BYTES + self._initial_bytes:
+            self._drop()
+
+    def _send(self, chunk: bytes) -> None:
         transport = self._connection.transport
         transport.write(chunk)
         if transport.get_write_buffer_size() > MAX_BUFFERED_BYTES:
@@ -128,11 +143,13 @@ class Stream:
         while self._waiting and not self._connection.lost:
             size, parts = 0, []
             while self._waiting and size < _SLICE_BYTES:
-                parts.append(self._waiting.popleft())
+                item, held = self._waiting.popleft()
+                self._waiting_bytes -= held
+                parts.append(item if isinstance(item, bytes) else self._framed(item))
                 size += len(parts[-1])
-            self._waiting_bytes -= size
             self._connection.transport.write(b"".join(parts))
             await self._connection.drained()
+            await asyncio.sleep(0)  # the others' turn, even if the client keeps up
 
     def _drop(self) -> None:
         self._connection.transport.abort()
