@@ -47,7 +47,7 @@ def encode(value: Any) -> bytes:
 
 
 def decode_yaml(data: bytes | str, duplicates: list[str] | None = None) -> Any:
-    """The value of a YAML text of one document."""
+    """The value of a YAML text of one document. `duplicates` says afterwards where keys were given twice."""
     documents = list(decode_yaml_documents(data, duplicates))
     if len(documents) > 1:
         raise CodecError("expected one YAML document, found several")
@@ -148,7 +148,9 @@ class _Loader(yaml.CSafeLoader):
         for key_node, _ in node.value:
             if isinstance(key_node, yaml.ScalarNode):
                 if key_node.value in explicit and key_node.value != "<<":
-                    self.duplicates.append(key_node.value)
+                    self.duplicates.append(
+                        f'line {key_node.start_mark.line + 1}: key "{key_node.value}" already set in map'
+                    )
                 explicit.add(key_node.value)
         self.flatten_mapping(node)
         return {self._key(key): self.construct_object(value, deep=True) for key, value in node.value}

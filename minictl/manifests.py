@@ -46,7 +46,7 @@ def parse(text: bytes, source: str) -> Iterator[Manifest]:
     except codec.CodecError as error:
         raise Refused(f"error parsing {source}: {error}") from error
     if duplicates:
-        raise Refused(f'error parsing {source}: key "{duplicates[0]}" already set in map')
+        raise Refused(f"error parsing {source}: {duplicates[0]}")
     for document in documents:
         yield from _objects(document, source)
 

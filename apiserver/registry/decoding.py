@@ -23,7 +23,7 @@ def decode(scheme: Scheme, call: Call, body: bytes, *, yaml: bool = False, expec
     """
     expected = expected or call.resource.gvk
     strict = call.field_validation != "Ignore"
-    duplicates: list[str] | None = [] if strict else None
+    duplicates: list[str] | None = [] if strict else None  # paths, or lines of YAML
     try:
         value = codec.decode_yaml(body, duplicates) if yaml else codec.decode_json(body, duplicates)
     except codec.CodecError as error:
@@ -31,16 +31,22 @@ def decode(scheme: Scheme, call: Call, body: bytes, *, yaml: bool = False, expec
     if not isinstance(value, dict):
         raise _unrecognised(expected, "couldn't get version/kind; json parse error: not an object", body)
     check_kind(value, expected)
-    return typed(scheme, call, value, expected, duplicates or [])
+    return typed(scheme, call, value, expected, _duplicate_notes(duplicates or [], yaml=yaml))
 
 
-def typed(scheme: Scheme, call: Call, value: Object, expected: GVK, duplicates: list[str] | None = None) -> Object:
-    """`value` as its kind's type holds it, with defaults. Raises BadRequest."""
+def _duplicate_notes(found: list[str], *, yaml: bool) -> list[str]:
+    if yaml:
+        return ["yaml: unmarshal errors:\n  " + "\n  ".join(found)] if found else []
+    return [f'duplicate field "{path}"' for path in found]
+
+
+def typed(scheme: Scheme, call: Call, value: Object, expected: GVK, notes: list[str] | None = None) -> Object:
+    """`value` as its kind's type holds it, with defaults; `notes` says what is strictly wrong. Raises BadRequest."""
     try:
         unknown = fit(scheme, value, expected)
     except schema.TypeMismatch as error:
         raise unfit(expected, str(error)) from error
-    report(call, expected, unknown, duplicates or [])
+    report(call, expected, unknown, notes or [])
     scheme.default(expected, value)
     return value
 
@@ -75,10 +81,10 @@ def check_kind(value: Object, expected: GVK) -> None:
     value["apiVersion"], value["kind"] = version, kind
 
 
-def report(call: Call, expected: GVK, unknown: list[str], duplicates: list[str]) -> None:
-    if not unknown and not duplicates:
+def report(call: Call, expected: GVK, unknown: list[str], notes: list[str]) -> None:
+    if not unknown and not notes:
         return
-    notes = [f'duplicate field "{path}"' for path in duplicates] + [f'unknown field "{path}"' for path in unknown]
+    notes = notes + [f'unknown field "{path}"' for path in unknown]
     match call.field_validation:
         case "Strict":
             raise unfit(expected, f"strict decoding error: {', '.join(notes)}")
@@ -88,7 +94,7 @@ def report(call: Call, expected: GVK, unknown: list[str], duplicates: list[str])
 
 def report_strict(call: Call, duplicates: list[str]) -> None:
     """As `report`, for an apply configuration, which has no unknown fields. Raises BadRequest."""
-    notes = [f'error converting YAML to JSON: key "{key}" already set in map' for key in duplicates]
+    notes = [f"error converting YAML to JSON: {note}" for note in _duplicate_notes(duplicates, yaml=True)]
     if notes and call.field_validation == "Strict":
         raise errors.BadRequest(f"error strict decoding YAML: {', '.join(notes)}")
     if call.field_validation == "Warn":

@@ -20,6 +20,8 @@ def translate(error: types.StorageError, resource: Resource, name: str = "") -> 
             return errors.too_old(requested, oldest)
         case types.FutureRevision():
             return _too_large(str(error))
+        case types.TooLarge():  # upstream lets etcd's words through as a 500; the fault is the client's
+            return errors.RequestEntityTooLarge("etcdserver: request is too large")
         case types.Unavailable(maybe_written=True):
             return errors.ServerTimeout(
                 f"The {resource.resource} operation could not be completed in time, and may have been done: {error}",

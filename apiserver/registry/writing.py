@@ -15,7 +15,7 @@ from typing import Any
 from apimachinery import clock, errors, gvr, objects
 from apimachinery.clock import Clock
 from apimachinery.objects import Object
-from apiserver.registry import faults, managedfields, strategies
+from apiserver.registry import faults, managedfields, ownerreferences, strategies
 from apiserver.registry.addresses import Addresses
 from apiserver.registry.answers import Answer
 from apiserver.registry.call import Admission, Call
@@ -78,10 +78,12 @@ class Writer:
         if obj["metadata"].get("resourceVersion"):
             raise errors.BadRequest("resourceVersion should not be set on objects to be created")
         _place(call, obj)
+        ownerreferences.deduplicate(call, obj["metadata"], admitted=False)
         if tracks:
             obj = self._tracked(call, None, obj)
         obj = await self._mutate(call, self._admission, "CREATE", obj, None)
         _place(call, obj)
+        ownerreferences.deduplicate(call, obj["metadata"], admitted=True)
         self._identity.stamp(obj, self._clock.now())
         if call.traceparent:
             obj["metadata"].setdefault("annotations", {}).setdefault(TRACE_ANNOTATION, call.traceparent)
@@ -123,7 +125,11 @@ class Writer:
             if await self._store.get(key) is not None:
                 raise types.KeyExists
             return Answer(types.encode(obj))
-        stored = await self._store.create(key, raw, ttl_seconds=strategy.ttl_seconds)
+        try:
+            stored = await self._store.create(key, raw, ttl_seconds=strategy.ttl_seconds)
+        except types.TooLarge:
+            small = self._encode(resource, _without_owners(obj))
+            stored = await self._store.create(key, small, ttl_seconds=strategy.ttl_seconds)
         return self._served(resource, stored)
 
     def _validate(self, call: Call, strategy: Strategy, obj: Object) -> None:
@@ -251,6 +257,7 @@ class Writer:
             why = causes.invalid("metadata.resourceVersion", 0, "must be specified for an update")
             raise errors.invalid(resource.group, resource.kind, call.name, [why])
         new = await self._mutate(call, gate, "UPDATE", new, old)
+        ownerreferences.deduplicate(call, new["metadata"], admitted=True)
         self._prepare_update(call, strategy, new, old)
 
         async def write() -> Stored:
@@ -271,7 +278,11 @@ class Writer:
             return await self._unchanged(resource, current, fresh)
         if call.dry_run:
             return self._served(resource, Stored(current.key, raw, current.revision))
-        stored = await self._store.update(current.key, lambda _: raw, expected_revision=current.revision)
+        try:
+            stored = await self._store.update(current.key, lambda _: raw, expected_revision=current.revision)
+        except types.TooLarge:
+            small = self._encode(resource, _without_owners(new))
+            stored = await self._store.update(current.key, lambda _: small, expected_revision=current.revision)
         return self._served(resource, stored)
 
     def _prepare_update(self, call: Call, strategy: Strategy, new: Object, old: Object) -> None:
@@ -384,6 +395,13 @@ def _check_preconditions(resource: Resource, old: Object, uid: str | None, versi
         raise errors.conflict(resource.group, resource.resource, meta["name"], why)
     if version and version != meta["resourceVersion"]:
         raise errors.conflict(resource.group, resource.resource, meta["name"])
+
+
+def _without_owners(obj: Object) -> Object:
+    """What is stored when the whole is too large: it can do without managedFields."""
+    if "managedFields" not in obj["metadata"]:
+        raise types.TooLarge("etcd refuses a value of this size")
+    return obj | {"metadata": {key: value for key, value in obj["metadata"].items() if key != "managedFields"}}
 
 
 def _restore_owners(meta: Object, owners: list[Object] | None) -> None:

@@ -72,7 +72,7 @@ def test_subfolders_are_looked_into_only_when_asked(tmp_path: Path) -> None:
         ("apiVersion: v1", "error validating STDIN: error validating data: kind not set"),
         ("apiVersion: v1\nkind: Pod\nmetadata: x", "metadata must be an object"),
         ("a: [", "error parsing STDIN"),
-        ("apiVersion: v1\nkind: Pod\nkind: Pod", 'error parsing STDIN: key "kind" already set in map'),
+        ("apiVersion: v1\nkind: Pod\nkind: Pod", 'error parsing STDIN: line 3: key "kind" already set in map'),
     ],
 )
 def test_what_is_no_object_is_refused(text: str, message: str) -> None:
