@@ -35,17 +35,34 @@ OURS = (
 LOCK = "lock"
 
 
-def prepare(folder: Path) -> None:
-    """Make the folder, or see that it is ours or empty. Raises ClusterError."""
+@contextlib.contextmanager
+def taken(folder: Path) -> Iterator[None]:
+    """The folder for one `up`; where no cluster comes of it, it is left as it was found. Raises ClusterError."""
+    is_new = prepare(folder)
+    with only_one(folder):
+        try:
+            yield
+        finally:
+            if not settings.file_of(folder).exists():
+                (folder / LOCK).unlink(missing_ok=True)
+                if is_new:
+                    with contextlib.suppress(OSError):  # somebody has put something there
+                        folder.rmdir()
+
+
+def prepare(folder: Path) -> bool:
+    """Make the folder (True), or see that it is ours or empty. Raises ClusterError."""
     if " " in str(folder) or ":" in str(folder) or "," in str(folder):
         raise errors.ClusterError(f"--dir {folder}: a path with blanks, colons or commas does not work for containers")
     try:
+        is_new = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         entries = {entry for entry in os.listdir(folder) if not entry.startswith(".")} - {LOCK}
     except OSError as error:
         raise errors.ClusterError(f"--dir {folder}: {error.strerror}") from error
     if entries and not settings.file_of(folder).exists():
         raise errors.ClusterError(f"--dir {folder}: holds other files and no cluster; name an empty or new folder")
+    return is_new
 
 
 def hand_over(paths: Iterable[Path], environ: Mapping[str, str]) -> None:
@@ -63,10 +80,22 @@ def only_one(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise errors.ClusterError(
-                f"another `minictl up` or `down` works in {folder}: wait until it is done"
-            ) from error
+            raise _busy(folder) from error
+        if not _is_there(folder / LOCK, lock.fileno()):
+            raise _busy(folder)  # it has just removed the file that we opened
         yield
+
+
+def _busy(folder: Path) -> errors.ClusterError:
+    return errors.ClusterError(f"another `minictl up` or `down` works in {folder}: wait until it is done")
+
+
+def _is_there(path: Path, descriptor: int) -> bool:
+    """Whether an open file is still the one at its path."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def remove(folder: Path, sockets: Path) -> list[str]:

@@ -51,8 +51,7 @@ class Up:
 async def up(wishes: Wishes, progress: Progress) -> Up:
     """Bring the cluster of a folder up. Raises ClusterError."""
     with _disk_faults(wishes.folder):
-        folder.prepare(wishes.folder)
-        with folder.only_one(wishes.folder):
+        with folder.taken(wishes.folder):
             return await _up(wishes, progress)
 
 

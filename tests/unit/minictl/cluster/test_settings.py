@@ -60,6 +60,33 @@ def test_two_do_not_work_in_one_folder(tmp_path: Path) -> None:
         pass
 
 
+def refused(place: Path) -> None:
+    with pytest.raises(errors.ClusterError, match="no etcd"), folder.taken(place):
+        raise errors.ClusterError("no etcd")
+
+
+def test_a_refused_up_leaves_nothing_of_a_new_folder_and_an_empty_one_as_it_was(tmp_path: Path) -> None:
+    new, empty = tmp_path / "new", tmp_path / "empty"
+    empty.mkdir()
+    refused(new)
+    refused(empty)
+    assert list(tmp_path.iterdir()) == [empty]
+    assert list(empty.iterdir()) == []
+
+
+def test_a_folder_that_holds_a_cluster_is_kept_when_up_fails(tmp_path: Path) -> None:
+    settings.save(fixtures.settings(folder=tmp_path))
+    refused(tmp_path)
+    assert settings.file_of(tmp_path).exists()
+
+
+def test_who_opened_a_lock_that_is_then_removed_does_not_work_beside_the_next(tmp_path: Path) -> None:
+    opened = (tmp_path / folder.LOCK).open("w")
+    (tmp_path / folder.LOCK).unlink()
+    with opened, folder.only_one(tmp_path):
+        assert not folder._is_there(tmp_path / folder.LOCK, opened.fileno())
+
+
 def test_the_name_follows_from_the_folder_and_links_fit_the_kernels_limit() -> None:
     assert settings.default_name(Path("/a")) != settings.default_name(Path("/b"))
     assert settings.check_name(settings.default_name(Path("/a")))
