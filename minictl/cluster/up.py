@@ -50,9 +50,8 @@ class Up:
 
 async def up(wishes: Wishes, progress: Progress) -> Up:
     """Bring the cluster of a folder up. Raises ClusterError."""
-    with _disk_faults(wishes.folder):
-        with folder.taken(wishes.folder):
-            return await _up(wishes, progress)
+    with _disk_faults(wishes.folder), folder.taken(wishes.folder):
+        return await _up(wishes, progress)
 
 
 async def _up(wishes: Wishes, progress: Progress) -> Up:
