@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+_EXPONENT_DIGITS = 6  # from so many digits on Go writes an exponent
 
 
 def text(value: Any) -> str:
@@ -56,3 +59,16 @@ def kind(value: Any) -> str:
 def type_name(value: Any) -> str:
     """The type of that Go value."""
     return {"slice": "[]interface {}", "map": "map[string]interface {}"}.get(kind(value), kind(value))
+
+
+def number(value: float) -> str:
+    """As `%v` prints a float64: `1`, `0.5`, `1e+06`."""
+    mantissa, _, exponent = repr(float(value)).partition("e")
+    digits = mantissa.replace("-", "").replace(".", "").strip("0")
+    if value == 0 or not digits:
+        return "0"
+    power = math.floor(math.log10(abs(value))) if not exponent else int(exponent)
+    if -4 <= power < _EXPONENT_DIGITS:
+        return f"{value:.17g}" if value == int(value) else repr(value)
+    sign, rest = "-" if value < 0 else "", digits[1:]
+    return f"{sign}{digits[0]}{'.' + rest if rest else ''}e{'-' if power < 0 else '+'}{abs(power):02d}"

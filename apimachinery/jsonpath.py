@@ -77,10 +77,11 @@ def _range(parts: list[_Part], index: int, root: Any, current: Any, out: list[st
 def _text(code: str, root: Any, current: Any) -> str:
     if code[:1] in "\"'":
         return _unquote(code)
-    return " ".join(_plain(value) for value in _evaluate(code, root, current))
+    return " ".join(plain(value) for value in _evaluate(code, root, current))
 
 
-def _plain(value: Any) -> str:
+def plain(value: Any) -> str:
+    """A found value as text: strings as they are, the rest as JSON."""
     if isinstance(value, str):
         return value
     if value is None:

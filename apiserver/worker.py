@@ -25,6 +25,7 @@ from apiserver.admission import chain as admission
 from apiserver.admission import plugins
 from apiserver.admission.webhooks import calling, configuration, reviewing
 from apiserver.aggregation import wiring
+from apiserver.apiextensions.wiring import Extensions
 from apiserver.authentication import authorities, csvfile, requestheader, tokens, union, x509
 from apiserver.authorization import escalation, rbac
 from apiserver.authorization import union as authorizers
@@ -69,6 +70,7 @@ class Worker:
         self._mutating = configuration.Webhooks(configuration.MUTATING)
         self._validating = configuration.Webhooks(configuration.VALIDATING)
         self._caller = calling.Caller(self._store)
+        self._extensions = Extensions(self._scheme, self._store, self._clock, self._caller)
         self._authorizer = self._authorizers()
         self._admission = self._admission_chain()
         self._registry = Registry(
@@ -93,11 +95,13 @@ class Worker:
     async def life(self) -> AsyncIterator[None]:
         """Within it requests can be served. Raises Unavailable when etcd does not answer."""
         await self._store.start()
-        for follower in (self._rbac, self._mutating, self._validating, self._aggregation):
+        for follower in (self._rbac, self._mutating, self._validating, self._extensions, self._aggregation):
             follower.follow(self._store)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._bootstrap()), group.create_task(self._registry.run())]
             tasks.append(group.create_task(self._flush()))
+            if self._index == 0:
+                tasks.append(group.create_task(self._extensions.run(self._registry)))
             tasks.append(group.create_task(self._aggregation.run(self._registry, controls=self._index == 0)))
             try:
                 yield

@@ -88,7 +88,7 @@ class Applier:
         decoding.report_strict(call, duplicates)
         self._check_metadata(call, config.setdefault("metadata", {}))
         if call.subresource == "scale":
-            return scale.configuration(call.resource.gvk, config)
+            return scale.configuration(call.resource, config)
         self._drop_foreign_part(call, config, scope)
         return config
 

@@ -1,4 +1,7 @@
-"""Kinds that are served in another version than they are stored in: today `events.k8s.io/v1` on core's events.
+"""Kinds that are served in another version than they are stored in: `events.k8s.io/v1`, and custom resources.
+
+Custom resources bring their conversion with their row (`apiserver/apiextensions/conversion.py`); it may ask a webhook,
+so it can be waited for. Of the built-in kinds only events have two forms.
 
 A converter is a pair of pure functions on objects and a way to apply them to stored bytes. The names of the two
 versions' fields are upstream's conversion (`pkg/apis/events/v1/conversion.go`).
@@ -10,6 +13,8 @@ from collections.abc import Callable
 
 from apimachinery.gvr import GVK
 from apimachinery.objects import Object
+from apiserver.registry import autoscaling
+from apiserver.scheme.resources import Resource
 from apiserver.storage import types
 from apiserver.storage.types import Stored
 
@@ -59,5 +64,32 @@ def event_stored_field(field: str) -> str:
 
 
 TABLE: dict[GVK, Converter] = {
+    GVK("autoscaling", "v1", "HorizontalPodAutoscaler"): Converter(
+        autoscaling.to_storage, autoscaling.from_storage, autoscaling.stored_field
+    ),
     GVK("events.k8s.io", "v1", "Event"): Converter(event_to_storage, event_from_storage, event_stored_field),
 }
+
+
+async def served(resource: Resource, stored: Stored) -> Stored:
+    """A stored object as the row's version has it. Raises InternalError when a webhook fails."""
+    if resource.custom is not None:
+        shown: list[Stored] = await resource.custom.conversion.out([stored])
+        return shown[0]
+    converter = TABLE.get(resource.gvk)
+    return stored if converter is None else converter.out(stored)
+
+
+async def written(resource: Resource, obj: Object) -> bytes:
+    """What to store of an object in the row's version. Raises InternalError when a webhook fails."""
+    if resource.custom is not None:
+        return types.encode(await resource.custom.conversion.to_storage(obj))
+    converter = TABLE.get(resource.gvk)
+    return types.encode(obj if converter is None else converter.to_storage(obj))
+
+
+async def answered(resource: Resource, obj: Object, stored: Stored) -> Stored:
+    """The answer to a write of `obj`, which is now stored: in the version that it was written in."""
+    if resource.custom is not None:
+        return Stored(stored.key, types.encode(obj), stored.revision)
+    return await served(resource, stored)

@@ -13,10 +13,9 @@ from typing import Any
 from apimachinery import clock, errors
 from apimachinery.clock import Clock
 from apimachinery.objects import Object
-from apiserver.registry import faults, strategies
+from apiserver.registry import conversion, faults, strategies
 from apiserver.registry.addresses import Addresses
 from apiserver.registry.call import Admission, Call
-from apiserver.registry.conversion import TABLE as CONVERTERS
 from apiserver.registry.strategies.base import Strategy
 from apiserver.registry.validation import causes
 from apiserver.registry.writing import RACE_TRIES_MAX
@@ -66,7 +65,7 @@ class Deleter:
             raise faults.translate(error, resource, call.name) from error
 
     async def _admit(self, call: Call, current: Stored) -> None:
-        old = _served(call.resource, current).object
+        old = (await conversion.served(call.resource, current)).object
         await self._admission.mutate(call, "DELETE", None, old)
         await self._admission.validate(call, "DELETE", None, old)
 
@@ -80,18 +79,18 @@ class Deleter:
             return await self._gone(call, current)
         raw = types.encode(obj)
         if raw == current.raw:
-            return _served(call.resource, current), False
+            return await conversion.served(call.resource, current), False
         if call.dry_run:
-            return _served(call.resource, Stored(current.key, raw, current.revision)), False
+            return await conversion.served(call.resource, Stored(current.key, raw, current.revision)), False
         stored = await self._store.update(current.key, lambda _: raw, expected_revision=current.revision)
-        return _served(call.resource, stored), False
+        return await conversion.served(call.resource, stored), False
 
     async def _gone(self, call: Call, current: Stored) -> tuple[Stored, bool]:
         if call.dry_run:
-            return _served(call.resource, current), True
+            return await conversion.served(call.resource, current), True
         deleted = await self._store.delete(current.key, expected_revision=current.revision)
         await self._addresses.release(call.resource, current)
-        return _served(call.resource, deleted), True
+        return await conversion.served(call.resource, deleted), True
 
 
 class Plan:
@@ -207,8 +206,3 @@ def _check_preconditions(resource: Resource, obj: Object, wanted: dict[str, Any]
         why += f"the ResourceVersion in record ({meta['resourceVersion']}). The object might have been modified"
     if why:  # upstream names the kind here, not the resource
         raise errors.conflict(resource.group, resource.kind, meta["name"], why)
-
-
-def _served(resource: Resource, stored: Stored) -> Stored:
-    converter = CONVERTERS.get(resource.gvk)
-    return stored if converter is None else converter.out(stored)

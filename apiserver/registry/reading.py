@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from apimachinery import errors
-from apimachinery.gvr import GVK
-from apiserver.registry import continuation, faults, options, selection
+from apiserver.registry import continuation, conversion, converting, faults, options, selection
 from apiserver.registry.call import Call
 from apiserver.registry.conversion import TABLE as CONVERTERS
 from apiserver.registry.options import ListOptions, ListResult
@@ -33,7 +32,7 @@ class Reader:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._bookmarked: set[Watch] = set()
+        self._bookmarked: dict[Watch, converting.Pump] = {}
 
     async def get(self, call: Call, resource_version: str | None) -> Stored:
         """One object. Raises NotFound."""
@@ -51,7 +50,7 @@ class Reader:
             raise faults.translate(error, resource, call.name) from error
         if stored is None:
             raise errors.not_found(resource.group, resource.resource, call.name)
-        return _served(resource, stored)
+        return await conversion.served(resource, stored)
 
     async def list(self, call: Call, asked: ListOptions) -> ListResult:
         """One page of a collection, or all of it."""
@@ -89,30 +88,35 @@ class Reader:
         try:
             if asked.wants_state:
                 listing = await self._store.list(reach, revision=revision)
-                items = listing.items if matches is None else [item for item in listing.items if matches(item)]
-                watch.initial(items)
+                items = await converting.read(resource, listing.items)
+                watch.initial(items if matches is None else [item for item in items if matches(item)])
                 if asked.allow_watch_bookmarks:
                     watch.bookmark(listing.revision, initial_events_end=True)
                 start = listing.revision
             else:
                 start = revision or await self._current_revision(reach)
-            watch.attach(
-                self._store.subscribe(reach, start, watch.on_event, on_close=watch.on_storage_closed),
-                self._releaser(watch),
-            )
+            pump = converting.pump(resource, watch)
+            watch.on_release = self._releaser(watch, pump)
+            watch.attach(self._store.subscribe(reach, start, pump.offer, on_close=watch.on_storage_closed))
         except types.StorageError as error:
+            watch.close()
             raise faults.translate(error, resource) from error
         if asked.allow_watch_bookmarks:
-            self._bookmarked.add(watch)
+            self._bookmarked[watch] = pump
         return watch
 
     def send_bookmarks(self) -> None:
         """A bookmark to every watcher that wants them: all they wait for has been delivered up to this revision."""
-        for watch in list(self._bookmarked):
-            watch.bookmark(self._store.revision)
+        for watch, pump in list(self._bookmarked.items()):
+            if not pump.is_behind:
+                watch.bookmark(self._store.revision)
 
-    def _releaser(self, watch: Watch) -> Callable[[], None]:
-        return lambda: self._bookmarked.discard(watch)
+    def _releaser(self, watch: Watch, pump: converting.Pump) -> Callable[[], None]:
+        def release() -> None:
+            self._bookmarked.pop(watch, None)
+            pump.close()
+
+        return release
 
     async def _current_revision(self, reach: str) -> int:
         """The newest revision, known to be in the cache."""
@@ -125,8 +129,8 @@ class Reader:
         prefix = call.resource.key(call.namespace, name)
         exact = asked.resource_version_match == "Exact"
         listing = await self._store.list(prefix, revision=revision, exact=exact)
-        items = [item for item in listing.items if item.key == prefix and (matches is None or matches(item))]
-        return ListResult(items, listing.revision)
+        found = await converting.read(call.resource, [item for item in listing.items if item.key == prefix])
+        return ListResult([item for item in found if matches is None or matches(item)], listing.revision)
 
     async def _pages(self, call: Call, asked: ListOptions, matches: selection.Matcher | None) -> ListResult:
         """Reads on until `limit` objects match or the collection ends."""
@@ -137,8 +141,8 @@ class Reader:
             page = await self._store.list(
                 reach, limit=asked.limit, start_key=position.start, revision=position.revision, exact=position.exact
             )
-            found = page.items if matches is None else [item for item in page.items if matches(item)]
-            items += found
+            found = await converting.read(call.resource, page.items)
+            items += found if matches is None else [item for item in found if matches(item)]
             last = page.next_key is None
             if last or not asked.limit or len(items) >= asked.limit:
                 return self._page(reach, asked, page, items)
@@ -178,11 +182,6 @@ class _Position:
         if token.revision == continuation.INCONSISTENT:
             return cls(reach + token.start, None, exact=False)
         return cls(reach + token.start, token.revision, exact=True)
-
-
-def _served(resource: Resource, stored: Stored) -> Stored:
-    converter = CONVERTERS.get(GVK(resource.group, resource.version, resource.kind))
-    return stored if converter is None else converter.out(stored)
 
 
 def _out(resource: Resource, result: ListResult) -> ListResult:

@@ -84,7 +84,7 @@ class Registry:
 
     async def get(self, call: Call, *, resource_version: str | None = None) -> Stored:
         stored = await self._reader.get(call, resource_version)
-        return scale.stored_view(stored) if call.subresource == "scale" else stored
+        return scale.stored_view(call.resource, stored) if call.subresource == "scale" else stored
 
     async def list(self, call: Call, asked: ListOptions) -> ListResult:
         return await self._reader.list(call, asked)
@@ -118,7 +118,7 @@ class Registry:
     async def patch(self, call: Call, patch_type: str, body: bytes) -> Stored:
         if patch_type == patches.APPLY:
             if call.subresource == "scale":
-                return scale.stored_view(await self._applier.apply(call, body, self._scale_gate))
+                return scale.stored_view(call.resource, await self._applier.apply(call, body, self._scale_gate))
             return await self._applier.apply(call, body)
         if call.subresource == "scale":
             patch = Patch(self.scheme, call, patch_type, body, scale.SCALE)
@@ -135,10 +135,12 @@ class Registry:
     async def _scale(self, call: Call, change: Callable[[Object], Object], preconditions: Object) -> Stored:
         """Writes the replicas of the Scale that `change` makes of the current one."""
 
+        where = scale.paths(call.resource)
+
         async def transform(current: Object) -> Object:
-            asked = change(scale.view(current))
+            asked = change(scale.view(current, where))
             scale.check(call, asked)
-            return scale.fold(current, asked)
+            return scale.fold(current, asked, where)
 
         stored = await self._writer.rewrite(
             call,
@@ -147,7 +149,7 @@ class Registry:
             version=preconditions.get("resourceVersion"),
             gate=self._scale_gate,
         )
-        return scale.stored_view(stored)
+        return scale.stored_view(call.resource, stored)
 
     def _of_legacy_binding(self, call: Call, binding: Object) -> Call:
         """`POST bindings` names its pod in the body."""

@@ -33,7 +33,9 @@ def matcher(resource: Resource, options: ListOptions) -> Matcher | None:
         wanted = tuple(replace(item, field=converter.stored_field(item.field)) for item in wanted)
     if not labels and not wanted:
         return None
-    needles = [*_label_needles(labels), *_field_needles(wanted)]
+    needles = _label_needles(labels)
+    if resource.custom is None:  # a custom resource's selectable fields may be numbers, which stand there unquoted
+        needles += _field_needles(wanted)
 
     def matches(stored: Stored) -> bool:
         held = stored.held

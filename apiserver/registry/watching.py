@@ -57,12 +57,11 @@ class Watch:
         self._deliver = deliver
         self._on_close = on_close
         self._subscription: Subscription | None = None
-        self._on_release: Callable[[], None] | None = None
+        self.on_release: Callable[[], None] | None = None  # called once, at the end
         self.closed = False
 
-    def attach(self, subscription: Subscription, on_release: Callable[[], None]) -> None:
+    def attach(self, subscription: Subscription) -> None:
         self._subscription = subscription
-        self._on_release = on_release
 
     def close(self) -> None:
         if self.closed:
@@ -70,8 +69,8 @@ class Watch:
         self.closed = True
         if self._subscription is not None:
             self._subscription.close()
-        if self._on_release is not None:
-            self._on_release()
+        if self.on_release is not None:
+            self.on_release()
 
     def initial(self, items: list[Stored]) -> None:
         """The state before the events, as ADDED."""
@@ -109,6 +108,12 @@ class Watch:
             return
         self.close()
         self._on_close(faults.translate(error, self._resource) if error is not None else None)
+
+    def fail(self, error: errors.APIError) -> None:
+        """Ends the watch because an event cannot be shown."""
+        if not self.closed:
+            self.close()
+            self._on_close(error)
 
     def _send(self, kind: str, stored: Stored) -> None:
         if self._converter is not None:

@@ -15,11 +15,10 @@ from typing import Any
 from apimachinery import clock, errors, gvr, objects
 from apimachinery.clock import Clock
 from apimachinery.objects import Object
-from apiserver.registry import faults, managedfields, ownerreferences, strategies
+from apiserver.registry import conversion, faults, managedfields, ownerreferences, strategies
 from apiserver.registry.addresses import Addresses
 from apiserver.registry.answers import Answer
 from apiserver.registry.call import Admission, Call
-from apiserver.registry.conversion import TABLE as CONVERTERS
 from apiserver.registry.identity import NAME_TRIES_MAX, Identity
 from apiserver.registry.strategies.base import Strategy
 from apiserver.registry.validation import causes, metadata
@@ -120,7 +119,7 @@ class Writer:
         resource = call.resource
         await self._admission.validate(call, "CREATE", obj, None)
         key = resource.key(call.namespace, obj["metadata"]["name"])
-        raw = self._encode(resource, obj)
+        raw = await conversion.written(resource, obj)
         if call.dry_run:
             if await self._store.get(key) is not None:
                 raise types.KeyExists
@@ -128,14 +127,14 @@ class Writer:
         try:
             stored = await self._store.create(key, raw, ttl_seconds=strategy.ttl_seconds)
         except types.TooLarge:
-            small = self._encode(resource, _without_owners(obj))
+            small = await conversion.written(resource, _without_owners(obj))
             stored = await self._store.create(key, small, ttl_seconds=strategy.ttl_seconds)
-        return self._served(resource, stored)
+        return await conversion.answered(resource, obj, stored)
 
     def _validate(self, call: Call, strategy: Strategy, obj: Object) -> None:
         metadata.tidy(obj["metadata"])
         found = metadata.validate(obj["metadata"], call.resource.namespaced, strategy.name_problems)
-        found += strategy.validate(obj, call)
+        found += strategy.validate_create(obj, call)
         _refuse(call.resource, obj, found)
 
     async def admit(self, call: Call, operation: str, obj: Object, old: Object | None) -> None:
@@ -247,7 +246,7 @@ class Writer:
     ) -> Stored:
         """One round of `rewrite`. Raises RevisionMismatch when `current` is not what etcd has."""
         resource, strategy = call.resource, strategies.of(call.resource)
-        old = self._decoded(resource, current)
+        old = (await conversion.served(resource, current)).decode()
         _check_preconditions(resource, old, uid, version)
         new = await transform(old)
         written = new["metadata"].get("resourceVersion")
@@ -271,19 +270,19 @@ class Writer:
     ) -> Stored:
         resource = call.resource
         new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
-        raw = self._encode(resource, new)
+        raw = await conversion.written(resource, new)
         if _is_finished(strategy, new):
-            return await self._remove(call, raw, current)
+            return await self._remove(call, new, raw, current)
         if new == old or _differs_in_times_only(new, old):
             return await self._unchanged(resource, current, fresh)
         if call.dry_run:
-            return self._served(resource, Stored(current.key, raw, current.revision))
+            return await conversion.answered(resource, new, Stored(current.key, raw, current.revision))
         try:
             stored = await self._store.update(current.key, lambda _: raw, expected_revision=current.revision)
         except types.TooLarge:
-            small = self._encode(resource, _without_owners(new))
+            small = await conversion.written(resource, _without_owners(new))
             stored = await self._store.update(current.key, lambda _: small, expected_revision=current.revision)
-        return self._served(resource, stored)
+        return await conversion.answered(resource, new, stored)
 
     def _prepare_update(self, call: Call, strategy: Strategy, new: Object, old: Object) -> None:
         meta, before = new["metadata"], old["metadata"]
@@ -338,28 +337,16 @@ class Writer:
                 raise types.KeyMissing
             if newest.revision != current.revision:
                 raise types.RevisionMismatch(newest)
-        return self._served(resource, current)
+        return await conversion.served(resource, current)
 
-    async def _remove(self, call: Call, raw: bytes, current: Stored) -> Stored:
+    async def _remove(self, call: Call, obj: Object, raw: bytes, current: Stored) -> Stored:
         """The last finalizer went: the object goes with it, and is answered as it was to be written."""
         if not call.dry_run:
             deleted = await self._store.delete(current.key, expected_revision=current.revision)
             await self._addresses.release(call.resource, current)
-            return self._served(call.resource, Stored(current.key, raw, deleted.revision))
-        return self._served(call.resource, Stored(current.key, raw, current.revision))
-
-    # --- versions
-
-    def _encode(self, resource: Resource, obj: Object) -> bytes:
-        converter = CONVERTERS.get(resource.gvk)
-        return types.encode(obj if converter is None else converter.to_storage(obj))
-
-    def _served(self, resource: Resource, stored: Stored) -> Stored:
-        converter = CONVERTERS.get(resource.gvk)
-        return stored if converter is None else converter.out(stored)
-
-    def _decoded(self, resource: Resource, stored: Stored) -> Object:
-        return self._served(resource, stored).decode()
+            gone = Stored(current.key, raw, deleted.revision)
+            return await conversion.answered(call.resource, obj, gone)
+        return await conversion.answered(call.resource, obj, Stored(current.key, raw, current.revision))
 
 
 def _place(call: Call, obj: Object) -> None:

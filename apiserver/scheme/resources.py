@@ -6,10 +6,12 @@ rows of the same type at run time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from apimachinery.gvr import GVK, GVR
+from apimachinery.objects import Object
+from apimachinery.schema import Node
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
@@ -35,6 +37,38 @@ class Subresource:
     kind: GVK | None = None
 
 
+class Custom(Protocol):
+    """What the rows of custom resources carry: how their objects are kept, written and checked.
+
+    `strategy` and `conversion` are the registry's (`Strategy`, `conversion.Custom`), which this layer does not know.
+    """
+
+    @property
+    def strategy(self) -> Any: ...
+
+    @property
+    def conversion(self) -> Any: ...
+
+    @property
+    def node(self) -> Node:
+        """The type of its objects."""
+        ...
+
+    @property
+    def schema(self) -> Object:
+        """The schema as the definition has it, for OpenAPI."""
+        ...
+
+    @property
+    def scale(self) -> Object | None:
+        """`subresources.scale` of the version."""
+        ...
+
+    def default(self, obj: Object) -> None:
+        """Fills in the schema's defaults, in place."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Resource:
     """One collection in one group and version. `prefix` is its key range in etcd, without a final slash."""
@@ -52,6 +86,8 @@ class Resource:
     subresources: tuple[Subresource, ...] = ()
     columns: tuple[Column, ...] = ()
     selectable_fields: tuple[str, ...] = ()  # beyond metadata.name and metadata.namespace
+    list_name: str = ""  # the kind of its lists, where that is not the kind with "List"
+    custom: Custom | None = field(default=None, compare=False)  # of a custom resource
 
     @property
     def gvr(self) -> GVR:
@@ -63,7 +99,7 @@ class Resource:
 
     @property
     def list_kind(self) -> str:
-        return f"{self.kind}List"
+        return self.list_name or f"{self.kind}List"
 
     def key(self, namespace: str, name: str) -> str:
         """The object's key in etcd."""

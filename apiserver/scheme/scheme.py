@@ -83,3 +83,7 @@ class Scheme:
         apply = defaults.TABLE.get(gvk)
         if apply is not None:
             apply(obj)
+            return
+        row = self._kinds.get(gvk)
+        if row is not None and row.custom is not None:
+            row.custom.default(obj)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from apiserver.registry.strategies import apiservices, core, pods, policy, services, workloads
+from apiserver.registry.strategies import apiservices, core, definitions, pods, policy, services, workloads
 from apiserver.registry.strategies.base import Strategy, WithStatus
 from apiserver.scheme.resources import Resource
 
@@ -31,6 +31,7 @@ TABLE: dict[tuple[str, str], Strategy] = {
     ("", "serviceaccounts"): core.ServiceAccounts(),
     ("", "services"): services.Services(),
     ("apiregistration.k8s.io", "apiservices"): apiservices.APIServices(),
+    ("apiextensions.k8s.io", "customresourcedefinitions"): definitions.Definitions(),
     ("apps", "controllerrevisions"): workloads.ControllerRevisions(),
     ("apps", "daemonsets"): workloads.DaemonSets(),
     ("apps", "deployments"): workloads.Deployments(),
@@ -60,6 +61,9 @@ TABLE: dict[tuple[str, str], Strategy] = {
 
 def of(resource: Resource) -> Strategy:
     """The strategy of a collection, whatever its version."""
+    if resource.custom is not None:
+        own: Strategy = resource.custom.strategy
+        return own
     found = TABLE.get((resource.group, resource.resource))
     if found is not None:
         return found

@@ -1,7 +1,7 @@
 """What may differ from kind to kind in how an object is written; the defaults here are what most kinds do.
 
 A strategy is stateless and pure: it changes the object it is handed (a copy nobody else holds) and returns causes.
-The registry calls, for a create: `prepare_create`, `validate`; for an update: `prepare_update`, `validate`,
+The registry calls, for a create: `prepare_create`, `validate_create`; for an update: `prepare_update`, `validate`,
 `validate_update`; for `/status`: `prepare_status`, `validate_status`. Defaults were filled in before.
 """
 
@@ -54,6 +54,9 @@ class Strategy:
     def validate(self, obj: Object, call: Call) -> list[Cause]:
         """What is wrong with the object, beyond its metadata."""
         return []
+
+    def validate_create(self, obj: Object, call: Call) -> list[Cause]:
+        return self.validate(obj, call)
 
     def validate_update(self, new: Object, old: Object, call: Call) -> list[Cause]:
         """What may not change so. `validate` has seen `new` before."""
