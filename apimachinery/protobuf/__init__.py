@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from apimachinery.protobuf.layout import message_of
 from apimachinery.protobuf.reading import decode
-from apimachinery.protobuf.writing import encode, event
+from apimachinery.protobuf.writing import encode, encode_list, event
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 
-__all__ = ["MEDIA_TYPE", "decode", "encode", "event", "message_of"]
+__all__ = ["MEDIA_TYPE", "decode", "encode", "encode_list", "event", "message_of"]

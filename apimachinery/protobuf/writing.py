@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -28,6 +28,13 @@ def encode(obj: dict[str, Any]) -> bytes:
     """The object in its envelope. Raises KeyError for a kind without a message: ask `layout.message_of` before."""
     api_version, kind = obj["apiVersion"], obj["kind"]
     return envelope(api_version, kind, message(layout.message_of(api_version, kind))(obj))
+
+
+def encode_list(api_version: str, kind: str, metadata: dict[str, Any], items: Iterable[dict[str, Any]]) -> bytes:
+    """A list of objects of one kind, of which only one at a time need be decoded."""
+    whole = message(layout.message_of(api_version, kind))
+    parts = [whole({"metadata": metadata}), *(whole({"items": (item,)}) for item in items)]
+    return envelope(api_version, kind, b"".join(parts))
 
 
 def event(kind: str, obj: dict[str, Any]) -> bytes:

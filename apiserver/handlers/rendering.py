@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from apimachinery import protobuf
 from apimachinery.objects import Object
 from apiserver import negotiation
 from apiserver.negotiation import Representation
@@ -57,12 +58,14 @@ class Renderer:
             return stored.encoded
         return orjson.dumps(self._transformed([stored.object], str(stored.revision), single=True))
 
+    def binary_list(self, result: ListResult) -> bytes:
+        """A list of plain objects in protobuf, put together object by object."""
+        row = self._row
+        items = (orjson.loads(stored.encoded) for stored in result.items)
+        return protobuf.encode_list(row.gvk.api_version, row.list_kind, _list_metadata(result), items)
+
     def list(self, result: ListResult) -> bytes:
-        metadata: Object = {"resourceVersion": str(result.revision)}
-        if result.continue_token:
-            metadata["continue"] = result.continue_token
-        if result.remaining is not None:
-            metadata["remainingItemCount"] = result.remaining
+        metadata = _list_metadata(result)
         if self.is_plain:
             return list_bytes(self._row, metadata, [stored.encoded for stored in result.items])
         return orjson.dumps(self._transformed([stored.object for stored in result.items], "", metadata))
@@ -112,6 +115,15 @@ class Renderer:
 
     def _included(self, item: Object, api_version: str) -> Any:
         return item if self._include == "Object" else _partial(item, api_version)
+
+
+def _list_metadata(result: ListResult) -> Object:
+    metadata: Object = {"resourceVersion": str(result.revision)}
+    if result.continue_token:
+        metadata["continue"] = result.continue_token
+    if result.remaining is not None:
+        metadata["remainingItemCount"] = result.remaining
+    return metadata
 
 
 def list_bytes(row: Resource, metadata: Object, items: list[bytes]) -> bytes:
