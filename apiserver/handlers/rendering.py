@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from apimachinery import protobuf
+from apimachinery import errors, protobuf
 from apimachinery.objects import Object
 from apiserver import negotiation
 from apiserver.negotiation import Representation
@@ -22,6 +22,7 @@ from apiserver.scheme.resources import Resource
 from apiserver.storage.types import Stored
 
 _META = "meta.k8s.io"
+_INCLUDES = ("Metadata", "Object", "None")
 
 
 class Renderer:
@@ -32,6 +33,10 @@ class Renderer:
         self._form = form
         self._include = include or "Metadata"
         self._now = now
+        if form.transform == "Table" and self._include not in _INCLUDES:
+            why = "must be 'Metadata', 'Object', 'None', or empty"
+            problem = f"includeObject: Invalid value: {orjson.dumps(include).decode()}: {why}"
+            raise errors.BadRequest(f"Unable to convert to Table as requested: {problem}")
 
     @property
     def is_plain(self) -> bool:
@@ -56,6 +61,8 @@ class Renderer:
     def object(self, stored: Stored) -> bytes:
         if self.is_plain:
             return stored.encoded
+        if self._form.transform == "PartialObjectMetadataList":
+            raise self._unfit("is not a list", self._row.kind)
         return orjson.dumps(self._transformed([stored.object], str(stored.revision), single=True))
 
     def binary_list(self, result: ListResult) -> bytes:
@@ -68,6 +75,8 @@ class Renderer:
         metadata = _list_metadata(result)
         if self.is_plain:
             return list_bytes(self._row, metadata, [stored.encoded for stored in result.items])
+        if self._form.transform == "PartialObjectMetadata":
+            raise self._unfit("is a list", self._row.list_kind)
         return orjson.dumps(self._transformed([stored.object for stored in result.items], "", metadata))
 
     def event_object(self, stored: Stored, *, with_columns: bool) -> bytes:
@@ -78,6 +87,12 @@ class Renderer:
         if self._form.transform == "Table" and not with_columns:
             body["columnDefinitions"] = None
         return orjson.dumps(body)
+
+    def _unfit(self, what: str, kind: str) -> errors.NotAcceptable:
+        """The answer to who wants the form of one object for a list, or the other way round."""
+        go_type = f"*{(self._row.group or 'core').partition('.')[0]}.{kind}"
+        asked = self._form.transform
+        return errors.NotAcceptable(f"you requested {asked}, but the requested object {what} ({go_type})")
 
     def _transformed(
         self, items: Sequence[Object], version: str, metadata: Object | None = None, *, single: bool = False
@@ -102,9 +117,6 @@ class Renderer:
             {"cells": table_view.cells(columns, item, now), "object": self._included(item, api_version)}
             for item in items
         ]
-        if self._include == "None":
-            for row in rows:
-                del row["object"]
         return {
             "kind": "Table",
             "apiVersion": api_version,
@@ -114,7 +126,12 @@ class Renderer:
         }
 
     def _included(self, item: Object, api_version: str) -> Any:
-        return item if self._include == "Object" else _partial(item, api_version)
+        match self._include:
+            case "None":
+                return None
+            case "Object":
+                return item
+        return _partial(item, api_version)
 
 
 def _list_metadata(result: ListResult) -> Object:
