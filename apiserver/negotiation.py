@@ -17,7 +17,8 @@ YAML = "application/yaml"
 PROTOBUF = protobuf.MEDIA_TYPE
 _SERVED = {JSON: JSON, "text/json": JSON, YAML: YAML, "text/yaml": YAML, "application/*": JSON, "*/*": JSON}
 _META_GROUP = "meta.k8s.io"
-_TRANSFORMS = frozenset({"Table", "PartialObjectMetadata", "PartialObjectMetadataList"})
+_PARTIAL = frozenset({"PartialObjectMetadata", "PartialObjectMetadataList"})
+_TRANSFORMS = _PARTIAL | {"Table"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +36,16 @@ AS_JSON = Representation()
 
 @lru_cache(maxsize=512)
 def accept(header: str, binary: bool = False) -> Representation:
-    """The best form that the client takes; protobuf only with `binary`. Raises NotAcceptable when it takes none."""
+    """The best form that the client takes. Raises NotAcceptable when it takes none.
+
+    Protobuf only with `binary`, but for partial metadata, which every kind has in it.
+    """
     if not header:
         return AS_JSON
     for media_type, parameters in _by_preference(header):
-        served = PROTOBUF if binary and media_type == PROTOBUF else _SERVED.get(media_type)
         transform = parameters.get("as", "")
+        is_binary = media_type == PROTOBUF and (binary or transform in _PARTIAL)
+        served = PROTOBUF if is_binary else _SERVED.get(media_type)
         if served is None or (served == PROTOBUF and transform == "Table"):
             continue
         if not transform:

@@ -34,7 +34,8 @@ async def send_json(request: Request, send: Send, code: int, body: bytes, header
     """Sends encoded JSON; as YAML or protobuf, indented or compressed where the client asked for that."""
     representation = negotiation.accept(request.header(b"accept"), request.binary)
     if representation.media_type == negotiation.PROTOBUF:
-        await send_bytes(request, send, code, await _as_protobuf(body), negotiation.PROTOBUF, headers)
+        body, media_type = await _as_protobuf(body)
+        await send_bytes(request, send, code, body, media_type, headers)
         return
     if representation.media_type == negotiation.YAML:
         await send_bytes(request, send, code, _as_yaml(body), negotiation.YAML, headers)
@@ -102,7 +103,7 @@ async def send_error(request: Request, send: Send, error: errors.APIError) -> No
         headers.append((b"retry-after", b"%d" % error.retry_after_seconds))
     body, media_type = orjson.dumps(error.to_status()), negotiation.JSON
     if request.binary and negotiation.prefers_protobuf(request.header(b"accept")):
-        body, media_type = await _as_protobuf(body), negotiation.PROTOBUF
+        body, media_type = await _as_protobuf(body)
     await send_bytes(request, send, error.status_code, body, media_type, headers)
 
 
@@ -130,11 +131,17 @@ def warning_headers(warnings: list[str]) -> Headers:
     return headers
 
 
-async def _as_protobuf(body: bytes) -> bytes:
-    """Big lists are written off the loop, so that other requests go on meanwhile."""
+async def _as_protobuf(body: bytes) -> tuple[bytes, str]:
+    """The body in protobuf, if it has such a form, and its media type.
 
-    def write() -> bytes:
-        return protobuf.encode(orjson.loads(body))
+    Big ones are written off the loop, so that other requests go on meanwhile.
+    """
+
+    def write() -> tuple[bytes, str]:
+        obj = orjson.loads(body)
+        if not protobuf.message_of(obj.get("apiVersion") or "", obj.get("kind") or ""):
+            return body, negotiation.JSON
+        return protobuf.encode(obj), negotiation.PROTOBUF
 
     return write() if len(body) < GZIP_FROM_BYTES else await asyncio.to_thread(write)
 

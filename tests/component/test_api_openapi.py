@@ -3,40 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable
 
 import httpx
-import pytest
 
-from tests import harness, kubectls
+from tests import harness
 
 BINARY = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
-
-
-@pytest.fixture(scope="session")
-def old(server: harness.Server, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """kubectl 1.20: a function from its arguments to what it printed."""
-    try:
-        program = kubectls.old()
-    except kubectls.Unavailable as error:
-        pytest.skip(f"no kubectl 1.20 here: {error}")
-    home = tmp_path_factory.mktemp("home")
-
-    def run(*arguments: str, stdin: str = "", fails: bool = False) -> str:
-        done = subprocess.run(
-            [str(program), "--kubeconfig", str(server.pki.kubeconfig("admin")), *arguments],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-            env={"HOME": str(home)},
-        )
-        assert (done.returncode != 0) == fails, done.stderr
-        return done.stderr if fails else done.stdout
-
-    return run
 
 
 def test_version_3_has_an_index_whose_addresses_may_be_kept(admin: httpx.Client) -> None:
@@ -83,32 +56,32 @@ def test_version_2_is_also_had_in_protobuf_and_in_nothing_else(admin: httpx.Clie
     assert again.status_code == 304
 
 
-def test_kubectl_1_20_explains_from_the_protobuf_form(old: Callable[..., str]) -> None:
-    explained = old("explain", "deployment.spec.replicas")
+def test_kubectl_1_20_explains_from_the_protobuf_form(old_kubectl: Callable[..., str]) -> None:
+    explained = old_kubectl("explain", "deployment.spec.replicas")
     assert "VERSION:  apps/v1" in explained
     assert "FIELD:    replicas <integer>" in explained
     assert "Number of desired pods" in explained
-    recursive = old("explain", "pod.spec", "--recursive")
+    recursive = old_kubectl("explain", "pod.spec", "--recursive")
     assert "livenessProbe\t<Object>" in recursive
     assert "nodeSelector\t<map[string]string>" in recursive
 
 
-def test_kubectl_1_20_validates_before_it_sends(old: Callable[..., str], namespace: str) -> None:
+def test_kubectl_1_20_validates_before_it_sends(old_kubectl: Callable[..., str], namespace: str) -> None:
     bad = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: [{port: many}], colour: red}\n"
-    refused = old("-n", namespace, "create", "-f", "-", stdin=bad, fails=True)
+    refused = old_kubectl("-n", namespace, "create", "-f", "-", stdin=bad, fails=True)
     assert 'unknown field "colour" in io.k8s.api.core.v1.ServiceSpec' in refused
     assert 'invalid type for io.k8s.api.core.v1.ServicePort.port: got "string", expected "integer"' in refused
 
 
-def test_kubectl_1_20_creates_applies_and_lists(old: Callable[..., str], namespace: str) -> None:
+def test_kubectl_1_20_creates_applies_and_lists(old_kubectl: Callable[..., str], namespace: str) -> None:
     manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: b}\n"
-    assert old("-n", namespace, "apply", "-f", "-", stdin=manifest) == "configmap/c created\n"
-    assert old("-n", namespace, "apply", "-f", "-", stdin=manifest) == "configmap/c unchanged\n"
-    applied = old("-n", namespace, "apply", "--server-side", "--force-conflicts", "-f", "-", stdin=manifest)
+    assert old_kubectl("-n", namespace, "apply", "-f", "-", stdin=manifest) == "configmap/c created\n"
+    assert old_kubectl("-n", namespace, "apply", "-f", "-", stdin=manifest) == "configmap/c unchanged\n"
+    applied = old_kubectl("-n", namespace, "apply", "--server-side", "--force-conflicts", "-f", "-", stdin=manifest)
     assert applied == "configmap/c serverside-applied\n"
-    assert old("-n", namespace, "get", "configmap", "-o", "name") == "configmap/c\n"
-    assert "deployments" in old("api-resources", "--api-group=apps", "-o", "name")
-    assert "apps/v1\n" in old("api-versions")
+    assert old_kubectl("-n", namespace, "get", "configmap", "-o", "name") == "configmap/c\n"
+    assert "deployments" in old_kubectl("api-resources", "--api-group=apps", "-o", "name")
+    assert "apps/v1\n" in old_kubectl("api-versions")
 
 
 def test_kubectl_1_37_finds_all_of_it_in_version_3(server: harness.Server) -> None:
