@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from apimachinery import errors, objects
 from apimachinery.objects import Object
-from minictl import flags, output, tables, targets, validation
+from minictl import flags, output, tables, targets
 from minictl.context import Context
 from minictl.discovery import ApiResource
 from minictl.failures import Refused, Several
@@ -49,8 +49,11 @@ async def run(context: Context, args: argparse.Namespace) -> int:
     output.check(args.output, _FORMATS)
     as_objects = args.output and args.output != "wide"
     printer = output.Printer(args.output, headers=not args.no_headers) if as_objects else None
-    validation.label_selector(args.selector)
-    validation.field_selector(args.field_selector)
+    if args.selector or args.field_selector:
+        from minictl import validation  # late: most calls have neither
+
+        validation.label_selector(args.selector)
+        validation.field_selector(args.field_selector)
     if args.raw:
         response = await context.client.raw("GET", args.raw)
         context.write(response.content.decode(errors="replace"))

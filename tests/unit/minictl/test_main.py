@@ -44,3 +44,17 @@ def test_a_closed_output_is_no_failure() -> None:
 
 def test_an_output_that_is_full_is_said_in_one_line() -> None:
     assert through_a_shell("> /dev/full") == (1, "error: [Errno 28] No space left on device\n")
+
+
+def modules_after(statement: str) -> set[str]:
+    program = f"import sys\n{statement}\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_a_start_imports_only_what_its_command_needs() -> None:
+    entry = modules_after("import minictl.__main__")
+    assert entry.isdisjoint({"asyncio", "httpx", "yaml", "ssl", "dataclasses", "minictl.commands.get"})
+    listing = modules_after("import minictl.commands.get, minictl.context, minictl.mapper, client.commandhttp")
+    heavy = {"aiohttp", "anyio", "click", "decimal", "h11", "httpcore", "rich", "websockets", "yaml"}
+    assert listing.isdisjoint(heavy | {"apimachinery.selectors", "apimachinery.schemas", "minictl.validation"})
