@@ -59,7 +59,8 @@ class Catalog:
                 custom = all(self._scheme.published(row.gvk) is not None for row in rows)
                 group_priority, priority = registration.priorities(Served(group, version, custom))
                 priorities[group] = max(priorities.get(group, 0), group_priority)
-                found.setdefault(group, {})[version] = (priority, rows)
+                # By name, since custom resources come to each worker in an order of its own
+                found.setdefault(group, {})[version] = (priority, sorted(rows, key=lambda row: row.resource))
         for remote in self._remotes:
             described = self._documents.of(remote.group, remote.version)
             priorities[remote.group] = max(priorities.get(remote.group, 0), remote.group_priority)

@@ -39,7 +39,9 @@ def of(scheme: Scheme) -> dict[str, Place]:
             places[f"apis/{group}"] = Place((), (operations.of_discovery(group, ""),))
         for version, rows in versions.items():
             path = f"apis/{group}/{version}" if group else f"api/{version}"
-            places[path] = Place(tuple(rows), (operations.of_discovery(group, version),))
+            # Custom resources come to each worker in an order of its own
+            ordered = tuple(sorted(rows, key=lambda row: row.resource))
+            places[path] = Place(ordered, (operations.of_discovery(group, version),))
     return dict(sorted(places.items()))
 
 

@@ -90,3 +90,15 @@ def test_hashes_follow_content_and_nothing_else(known: schemas.Schemas) -> None:
     other = hashes(scheme_with(known, {**SCHEMA, "description": "changed"}))
     assert first == again
     assert [name for name in first if first[name] != other[name]] == ["apis/example.com/v1"]
+
+
+def test_workers_that_learnt_of_custom_resources_in_another_order_give_the_same_hashes(known: schemas.Schemas) -> None:
+    gizmo = Resource("example.com", "v1", "gizmos", "Gizmo", "gizmo", True, "/registry/example.com/gizmos")
+    found = []
+    for rows in ([WIDGET, gizmo], [gizmo, WIDGET]):
+        scheme = Scheme(known, table.BUILTIN)
+        for row in rows:
+            scheme.add(row, published=SCHEMA)
+        place = places.of(scheme)["apis/example.com/v1"]
+        found.append(places.fingerprint("apis/example.com/v1", place, scheme, "v1"))
+    assert found[0] == found[1]
