@@ -87,6 +87,7 @@ class Writer:
         if call.traceparent:
             obj["metadata"].setdefault("annotations", {}).setdefault(TRACE_ANNOTATION, call.traceparent)
         strategy.prepare_create(obj, call)
+        self._scheme.complete_status(resource.gvk, obj)
         prefix = "" if obj["metadata"].get("name") else obj["metadata"].get("generateName") or ""
         tries = NAME_TRIES_MAX if prefix else 1
         for left in reversed(range(tries)):
@@ -299,6 +300,7 @@ class Writer:
         match call.subresource:
             case "status":
                 strategy.prepare_status(new, old, call)
+                self._scheme.complete_status(call.resource.gvk, new)
                 found = strategy.validate_status(new, old, call)
             case "" | "scale":
                 strategy.prepare_update(new, old, call)

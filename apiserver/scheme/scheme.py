@@ -10,7 +10,7 @@ from typing import Any
 
 from apimachinery import schemas
 from apimachinery.gvr import GVK
-from apimachinery.schema import Node
+from apimachinery.schema import Boolean, Integer, Node, Struct
 from apiserver.scheme import defaults, table
 from apiserver.scheme.resources import Resource
 
@@ -26,6 +26,7 @@ class Scheme:
         self._rows: dict[tuple[str, str, str], Resource] = {}
         self._kinds: dict[GVK, Resource] = {}
         self._published: dict[GVK, dict[str, Any]] = {}
+        self._zeros: dict[GVK, tuple[tuple[str, Any], ...]] = {}
         for row in rows:
             self.add(row)
 
@@ -74,6 +75,21 @@ class Scheme:
         self.schemas.remove(row.gvk)
         self.generation += 1
 
+    def complete_status(self, gvk: GVK, obj: dict[str, Any]) -> None:
+        """Shows the status's required numbers and flags that nobody has set, as typed clients expect to find them.
+
+        Upstream's types write them always. A custom resource's status is its own matter.
+        """
+        status = obj.get("status")
+        if not isinstance(status, dict) or gvk in self._published:
+            return
+        zeros = self._zeros.get(gvk)
+        if zeros is None:
+            zeros = self._zeros[gvk] = _zeros(self.schemas.of(gvk))
+        for name, zero in zeros:
+            if name not in status:
+                status[name] = zero
+
     def is_stored(self, row: Resource) -> bool:
         """Whether the collection's objects live in etcd; reviews and bindings are only answered."""
         return (row.group, row.resource) not in table.STORELESS
@@ -87,3 +103,14 @@ class Scheme:
         row = self._kinds.get(gvk)
         if row is not None and row.custom is not None:
             row.custom.default(obj)
+
+
+def _zeros(node: Node | None) -> tuple[tuple[str, Any], ...]:
+    """The required scalars of a kind's status, and what they are unset."""
+    field = node.fields.get("status") if isinstance(node, Struct) else None
+    if field is None or not isinstance(field.node, Struct):
+        return ()
+    fields, required = field.node.fields, sorted(field.node.required)
+    return tuple(
+        (name, fields[name].node.zero()) for name in required if isinstance(fields[name].node, Integer | Boolean)
+    )
