@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from controllers import registry
+
 ROOT = Path(__file__).parents[3]
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
 STEPS = re.compile(r"^\| ([KACSL]\d+) \|", re.MULTILINE)
@@ -42,6 +44,15 @@ def test_files_that_a_page_names_are_there(page: Path) -> None:
     )
     missing = [name for name in named if not (ROOT / name).exists() and "NAME" not in name]
     assert not missing
+
+
+def test_the_controllers_page_lists_what_runs_and_only_that_as_running() -> None:
+    runs, _, missing = (ROOT / "docs" / "controllers.md").read_text().partition("## Not here yet")
+    rows = [line.split("|")[1] for line in runs.splitlines() if line.startswith("| `") and "room" not in line]
+    listed = {name for row in rows for name in re.findall(r"`([a-z-]+-controller)`", row)}
+    ours = {entry.name for entry in registry.CONTROLLERS}
+    assert listed == ours
+    assert ours.isdisjoint(re.findall(r"`([a-z-]+-controller)`", missing))
 
 
 def test_every_make_target_explains_itself_and_help_lists_it() -> None:
