@@ -16,7 +16,7 @@ from apiserver import asgi, metrics, responses
 from apiserver import request as requests
 from apiserver.filters import access, authenticate, authorize, chain, deadline, impersonate, inflight, recovery
 from apiserver.filters import requests as request_info
-from apiserver.handlers import aggregation, discovery, health, issuer, openapi, resources, version
+from apiserver.handlers import aggregation, discovery, health, index, issuer, openapi, resources, version
 from apiserver.request import Request
 
 # Outermost first. Auditing (A8) will stand after Authenticate, so that its records name the user.
@@ -44,6 +44,7 @@ class Handlers:
     metrics: metrics.Metrics
     aggregator: aggregation.Aggregator
     issuer: issuer.Issuer
+    index: index.Index
 
 
 class Application(FastAPI):
@@ -94,7 +95,7 @@ def routes(handlers: Handlers) -> dict[str, asgi.App]:
         issuer.KEYS: ReadOnly(handlers.issuer.handle, only=issuer.KEYS),  # before what it is under
         "/openapi": ReadOnly(handlers.openapi.handle),
         "/metrics": ReadOnly(_metrics(handlers.metrics), only="/metrics"),
-        "": ReadOnly(_index, only="/"),  # every path that nobody serves comes here and is not found
+        "": ReadOnly(handlers.index.handle, only="/"),  # every path that nobody serves comes here and is not found
     }
 
 
@@ -120,10 +121,3 @@ def _metrics(counted: metrics.Metrics) -> Endpoint:
         await responses.send_bytes(request, send, 200, counted.render().encode(), metrics.CONTENT_TYPE)
 
     return handle
-
-
-async def _index(request: Request, send: asgi.Send) -> None:
-    """`/`: what there is."""
-    paths = [issuer.CONFIGURATION, "/api", "/apis", "/healthz", "/livez", "/metrics"]
-    paths += [issuer.KEYS, "/openapi/v2", "/openapi/v3", "/readyz", "/version"]
-    await responses.send_object(request, send, 200, {"paths": paths})

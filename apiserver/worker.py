@@ -31,7 +31,7 @@ from apiserver.authorization import escalation, rbac
 from apiserver.authorization import union as authorizers
 from apiserver.authorization.attributes import Authorizer
 from apiserver.filters import chain
-from apiserver.handlers import aggregation, discovery, health, openapi, resources, reviews, watch
+from apiserver.handlers import aggregation, discovery, health, index, issuer, openapi, resources, reviews, watch
 from apiserver.handlers.connect import kubelets, pods, proxy
 from apiserver.registry.registry import Registry
 from apiserver.scheme.scheme import Scheme
@@ -46,6 +46,8 @@ _KEEP_ALIVE_SECONDS = 120
 _GRACEFUL_SECONDS = 10
 _BACKLOG = 2048
 _FLUSH_SECONDS = 1.0
+# What the index shows beside discovery's and health's paths
+_OTHER_PATHS = (issuer.CONFIGURATION, issuer.KEYS, "/metrics", "/openapi/v2", "/openapi/v3", "/version")
 
 
 class Worker:
@@ -136,13 +138,15 @@ class Worker:
             {**self._reviews().handlers(), **self._connections(), **self._tokens.handlers(self._registry)},
             self._clock.now,
         )
+        checks = health.Health(self._checks())
         return app.Handlers(
             generic,
-            health.Health(self._checks()),
+            checks,
             openapi.OpenAPI(self._scheme, self._aggregation.remotes, self._aggregation.documents),
             self._metrics,
             aggregation.Aggregator(self._aggregation.remotes, self._aggregation.front_proxy),
             self._tokens.documents(address),
+            index.Index(self._aggregation.catalog, checks, _OTHER_PATHS),
         )
 
     def _checks(self) -> dict[str, dict[str, health.Check]]:

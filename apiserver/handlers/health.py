@@ -32,6 +32,14 @@ class Health:
     def __init__(self, checks: Mapping[str, Mapping[str, Check]]) -> None:
         self._checks = checks
 
+    def paths(self) -> list[str]:
+        """The endpoints, and each check's own place."""
+        return [
+            path
+            for endpoint, checks in self._checks.items()
+            for path in (f"/{endpoint}", *(f"/{endpoint}/{name}" for name in checks))
+        ]
+
     async def handle(self, request: Request, send: Send) -> None:
         """Answers `/readyz` or `/readyz/NAME`."""
         _, endpoint, *rest = request.info.path.split("/")

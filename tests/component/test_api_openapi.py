@@ -99,3 +99,11 @@ def test_the_hash_of_a_storage_version_is_upstreams(admin: httpx.Client) -> None
     assert core["pods/status"] == ""
     assert hashes("/apis/apps/v1")["deployments"] == "8aSe+NMegvE="
     assert hashes("/apis/events.k8s.io/v1")["events"] == core["events"] == "r2yiGXH7wu8="
+
+
+def test_the_index_lists_every_path_that_leads_somewhere(admin: httpx.Client) -> None:
+    paths = admin.get("/").json()["paths"]
+    assert paths == sorted(paths)
+    assert {"/api/v1", "/apis/apps", "/apis/apps/v1", "/healthz/etcd", "/readyz/shutdown", "/openapi/v3"} <= set(paths)
+    for path in paths:
+        assert admin.get(path).status_code == 200, path
