@@ -18,7 +18,7 @@ from apimachinery.objects import Object
 from apiserver.registry import conversion, faults, managedfields, ownerreferences, strategies
 from apiserver.registry.addresses import Addresses
 from apiserver.registry.answers import Answer
-from apiserver.registry.call import Admission, Call
+from apiserver.registry.call import LOOPBACK, Admission, Call
 from apiserver.registry.identity import NAME_TRIES_MAX, Identity
 from apiserver.registry.strategies.base import Strategy
 from apiserver.registry.validation import causes, metadata
@@ -30,6 +30,7 @@ from apiserver.storage.types import Stored
 
 # Where an object keeps the context of the request that created it, when that asked for it (B1)
 TRACE_ANNOTATION = "armillary.dev/traceparent"
+OWN_AGENT = "kube-apiserver"  # owns the fields that the server itself writes, as upstream's
 RACE_TRIES_MAX = 100  # rounds of an update that others keep overtaking; each lost one is a write of somebody else
 
 Transform = Callable[[Object], Awaitable[Object]]
@@ -230,9 +231,8 @@ class Writer:
         node = self._scheme.schemas.of(row.gvk)
         if node is None:
             return None
-        manager = managedfields.manager_of(
-            call.field_manager, call.user_agent, operation, call.subresource, row.gvr.api_version
-        )
+        agent = OWN_AGENT if call.user is LOOPBACK else call.user_agent
+        manager = managedfields.manager_of(call.field_manager, agent, operation, call.subresource, row.gvr.api_version)
         return managedfields.Scope(node, manager, clock.rfc3339(self._clock.now()), strategies.of(row).has_status)
 
     async def _attempt(

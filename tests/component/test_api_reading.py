@@ -167,3 +167,4 @@ def test_the_cluster_begins_with_its_namespaces_and_its_service(admin: httpx.Cli
     assert {"default", "kube-system", "kube-public", "kube-node-lease"} <= names
     service = admin.get("/api/v1/namespaces/default/services/kubernetes").json()
     assert service["spec"]["clusterIP"] == "10.96.0.1"
+    assert [entry["manager"] for entry in service["metadata"]["managedFields"]] == ["kube-apiserver"]
