@@ -7,6 +7,7 @@ from importlib import resources
 from typing import NamedTuple
 
 MAGIC = b"k8s\x00"
+SCHEMA = "apiextensions.v1.JSONSchemaProps"
 LIST = "@list "
 """Before an item's message: the list of such items, which needs no line in the table."""
 

@@ -110,9 +110,26 @@ def _value(kind: str, value: Value, depth: int) -> Any:
             return _integer(value)
         case "d":
             return struct.unpack("<d", _bytes(value))[0]
+    if kind.startswith("!SchemaOr"):
+        return _schema(kind, _bytes(value), depth + 1)
     if kind[0] == "!":
         return _special(kind, _bytes(value))
     return _message(kind, _bytes(value), depth + 1)
+
+
+def _schema(kind: str, data: bytes, depth: int) -> Any:
+    """A schema, or what else may stand in its place: several schemas, a boolean, names."""
+    parts = list(_fields(data))
+    whole = 2 if kind == "!SchemaOrBool" else 1
+    for number, value in parts:
+        if number == whole:
+            return _message(layout.SCHEMA, _bytes(value), depth)
+    if kind == "!SchemaOrBool":
+        return bool(_integer(dict(parts).get(1, 0)))
+    others = [value for number, value in parts if number == 2]
+    if kind == "!SchemaOrArray":
+        return [_message(layout.SCHEMA, _bytes(value), depth) for value in others]
+    return [_text(value) for value in others]
 
 
 def _special(kind: str, data: bytes) -> Any:

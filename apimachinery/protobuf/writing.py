@@ -150,7 +150,29 @@ def _raw(value: Any) -> bytes:
     return octets.field(1, orjson.dumps(value))
 
 
+def _schema_or_array(value: Any) -> bytes:
+    schema = message(layout.SCHEMA)
+    if isinstance(value, dict):
+        return octets.field(1, schema(value))
+    return b"".join([octets.field(2, schema(item)) for item in value])
+
+
+def _schema_or_bool(value: Any) -> bytes:
+    if isinstance(value, dict):
+        return b"\x08\x01" + octets.field(2, message(layout.SCHEMA)(value))
+    return b"\x08%b" % octets.varint(int(value))
+
+
+def _schema_or_strings(value: Any) -> bytes:
+    if isinstance(value, dict):
+        return octets.field(1, message(layout.SCHEMA)(value))
+    return b"".join([octets.field(2, item.encode()) for item in value])
+
+
 _SPECIAL: dict[str, Encode] = {
+    "!SchemaOrArray": _schema_or_array,
+    "!SchemaOrBool": _schema_or_bool,
+    "!SchemaOrStrings": _schema_or_strings,
     "!Time": _time,
     "!MicroTime": _time,
     "!Quantity": _quantity,

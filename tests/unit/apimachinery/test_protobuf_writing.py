@@ -67,6 +67,54 @@ META = {"name": "a", "namespace": "ns", "labels": {"x": "1", "y": ""}}
             "metadata": {"resourceVersion": "7"},
             "items": [{"metadata": {"name": "a"}}],
         },
+        {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": "a"},
+            "spec": {
+                "group": "g",
+                "names": {"plural": "as", "kind": "A", "shortNames": ["x"]},
+                "scope": "Cluster",
+                "versions": [
+                    {
+                        "name": "v1",
+                        "served": True,
+                        "storage": False,
+                        "subresources": {"status": {}, "scale": {"specReplicasPath": ".a", "statusReplicasPath": ".b"}},
+                        "schema": {
+                            "openAPIV3Schema": {
+                                "type": "object",
+                                "properties": {
+                                    "a": {"type": "array", "items": {"type": "string"}, "maxItems": 0},
+                                    "b": {
+                                        "type": "object",
+                                        "additionalProperties": {"type": "integer", "minimum": 0.5},
+                                    },
+                                    "c": {"additionalProperties": False, "items": [{"type": "string"}]},
+                                    "d": {"default": {"x": [1, "2", None]}, "enum": [1, "two"], "nullable": True},
+                                    "e": {"dependencies": {"f": ["g", "h"], "i": {"type": "string"}}},
+                                },
+                                "x-kubernetes-validations": [{"rule": "self.a", "optionalOldSelf": False}],
+                                "x-kubernetes-list-map-keys": ["k"],
+                            }
+                        },
+                    }
+                ],
+            },
+        },
+        {
+            "apiVersion": "apiregistration.k8s.io/v1",
+            "kind": "APIService",
+            "metadata": {"name": "v1.g"},
+            "spec": {
+                "group": "g",
+                "version": "v1",
+                "service": {"namespace": "n", "name": "s", "port": 443},
+                "caBundle": "AAE=",
+                "groupPriorityMinimum": 0,
+                "versionPriority": 5,
+            },
+        },
     ],
     ids=lambda obj: str(obj["kind"]),
 )
