@@ -8,7 +8,7 @@ from __future__ import annotations
 from apimachinery import names
 from apimachinery.errors import Cause
 from apimachinery.objects import Object
-from apiserver.apiextensions import clientconfigs, conditions, naming, printing, schemas
+from apiserver.apiextensions import clientconfigs, conditions, naming, printing, rules, schemas
 from apiserver.registry.validation import causes
 
 SCOPES = ("Cluster", "Namespaced")
@@ -138,8 +138,9 @@ def _version(version: Object, here: str) -> list[Cause]:
     if schema is None:
         found.append(causes.required(f"{here}.schema.openAPIV3Schema", "schemas are required"))
     else:
-        has_status = (version.get("subresources") or {}).get("status") is not None
-        found += schemas.problems(schema, f"{here}.schema.openAPIV3Schema", has_status=has_status)
+        where = f"{here}.schema.openAPIV3Schema"
+        faults = schemas.problems(schema, where)
+        found += faults or rules.problems(schema, where)
     found += printing.scale_problems(version, f"{here}.subresources.scale")
     found += printing.column_problems(version, f"{here}.additionalPrinterColumns")
     return found + printing.selectable_problems(version, f"{here}.selectableFields")

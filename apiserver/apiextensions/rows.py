@@ -20,6 +20,7 @@ def served(definition: Object, known: schemas.Schemas, converter: Converter) -> 
     if not conditions.is_true(definition, conditions.ESTABLISHED):
         return []
     wanted = [spec for spec in definition["spec"]["versions"] if spec.get("served")]
+    wanted.sort(key=lambda spec: not spec.get("storage"))  # the stored form first, as discovery's hashes expect
     return [row(definition, spec, known, converter) for spec in wanted]
 
 
@@ -48,9 +49,21 @@ def row(definition: Object, spec: Object, known: schemas.Schemas, converter: Con
         selectable_fields=tuple(
             field["jsonPath"].removeprefix(".") for field in spec.get("selectableFields") or () if field.get("jsonPath")
         ),
+        deprecation=_deprecation(definition, spec),
         list_name=names.get("listKind") or "",
         custom=Custom(version, converter),
     )
+
+
+def _deprecation(definition: Object, spec: Object) -> str:
+    """Upstream names the best version that is not deprecated, unless the definition has words of its own."""
+    if not spec.get("deprecated"):
+        return ""
+    own = spec.get("deprecationWarning")
+    if own is not None:
+        return str(own)
+    group, kind = definition["spec"]["group"], definition["spec"]["names"]["kind"]
+    return f"{group}/{spec['name']} {kind} is deprecated"
 
 
 def _subresources(version: Version) -> tuple[Subresource, ...]:

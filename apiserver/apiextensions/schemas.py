@@ -26,7 +26,6 @@ from apiserver.registry.validation import causes
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _UNSUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
-_AT_ROOT_WITH_STATUS = frozenset({"description", "type", "properties", "required", "title", "format", "example"})
 _INT_OR_STRING_TYPES = [{"type": "integer"}, {"type": "string"}]
 _ROOT, _ITEM, _FIELD = "root", "item", "field"
 _NO_TYPE = {
@@ -52,7 +51,8 @@ _NEVER_NESTED = (
 )
 
 
-def problems(schema: Schema, path: str, *, has_status: bool = False) -> list[Cause]:
+def problems(schema: Schema, path: str) -> list[Cause]:
+    """All that is wrong with a version's schema; its defaults are judged once it is structural."""
     found = _keywords(schema, path)
     structural = _invariants(schema, path, _ROOT) + _completeness(schema, schema, path)
     found += sorted(structural, key=lambda cause: (cause.field, cause.message))

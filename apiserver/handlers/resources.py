@@ -81,6 +81,7 @@ class Resources:
         if not request.info.is_resource:
             await self._discover(request, send)
             return
+        await self._know(request.info)
         call = self._call(request)
         special = self._special.get((call.resource.group, call.resource.resource, call.subresource))
         handler = special or self._verbs.get(call.verb)
@@ -103,6 +104,11 @@ class Resources:
             case _:
                 raise not_found()
 
+    async def _know(self, info: RequestInfo) -> None:
+        """A definition may have been established a moment ago, by another worker: then its row is about to come."""
+        if self._scheme.find(info.group, info.version, info.resource) is None:
+            await self._registry.catch_up()
+
     def _call(self, request: Request) -> Call:
         """The request as the registry takes it. Raises NotFound and MethodNotAllowed."""
         info = request.info
@@ -121,6 +127,8 @@ class Resources:
         call.user_agent = request.header(b"user-agent")
         if request.query:
             writeoptions.read(request, call)
+        if row.deprecation:
+            call.warnings.append(row.deprecation)
         return call
 
     async def _get(self, request: Request, call: Call, receive: Receive, send: Send) -> None:

@@ -7,6 +7,7 @@ The HTTP side decodes with `decode`, calls one method and encodes what comes bac
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Callable
 from typing import Any
@@ -32,6 +33,7 @@ from apiserver.registry.watching import BOOKMARK_SECONDS, Deliver, OnClose, Watc
 from apiserver.registry.writing import Writer
 from apiserver.scheme.resources import Resource
 from apiserver.scheme.scheme import Scheme
+from apiserver.storage import types
 from apiserver.storage.store import Store
 from apiserver.storage.types import Stored
 
@@ -57,6 +59,7 @@ class Registry:
         source = source or random.SystemRandom()
         self.scheme = scheme
         self._clock = clock
+        self._store = store
         addresses = Addresses(store, clock, source, service_cidr=service_cidr, node_ports=node_ports)
         self._reader = Reader(store)
         self._writer = Writer(scheme, store, admission, clock, Identity(source), addresses)
@@ -71,6 +74,12 @@ class Registry:
         while True:
             await self._clock.sleep(BOOKMARK_SECONDS)
             self._reader.send_bookmarks()
+
+    async def catch_up(self) -> None:
+        """Returns when this worker has seen, and worked off, every write acknowledged before; or when it cannot."""
+        with contextlib.suppress(types.StorageError):
+            await self._store.newest_revision()
+        await asyncio.sleep(0)  # for what the cache's followers put off to the loop's next turn
 
     def decode(self, call: Call, body: bytes, *, yaml: bool = False, expected: GVK | None = None) -> Object:
         """A request's body as the object that `create` and `update` take. Raises BadRequest."""

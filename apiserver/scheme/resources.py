@@ -87,6 +87,7 @@ class Resource:
     columns: tuple[Column, ...] = ()
     selectable_fields: tuple[str, ...] = ()  # beyond metadata.name and metadata.namespace
     list_name: str = ""  # the kind of its lists, where that is not the kind with "List"
+    deprecation: str = ""  # what a request for a deprecated version is warned with
     custom: Custom | None = field(default=None, compare=False)  # of a custom resource
 
     @property
