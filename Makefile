@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help up down status test check bench clean
+.PHONY: help up down status test soak check bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,7 +27,11 @@ status: $(STAMP) ## show every process of the cluster
 
 test: $(STAMP) ## unit, component and cluster tests
 	@$(BIN)/python -m pytest tests/unit -q -n 2 $(ARGS)
-	@$(BIN)/python -m pytest tests/component tests/history tests/cluster -q $(ARGS)
+	@$(BIN)/python -m pytest tests/component tests/history tests/fuzz tests/cluster -q $(ARGS)
+
+soak: $(STAMP) ## break everything for MINUTES=20 and check what clients saw, then fuzz for as long
+	@$(BIN)/python -m tests.history --minutes $(or $(MINUTES),20) $(ARGS)
+	@$(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),20)
 
 check: $(STAMP) ## format, lint, types, import contracts, unit tests
 	@$(BIN)/ruff format --check .
