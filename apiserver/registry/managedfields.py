@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import orjson
+
 from apimachinery import fieldset, ownership
 from apimachinery.fieldset import FieldSet
 from apimachinery.objects import Object
@@ -24,6 +26,7 @@ UNKNOWN = "unknown"  # owns what a client changed that has not said its name
 ANCIENT = "ancient-changes"  # owns what the oldest updaters owned, once there were too many of them
 UPDATERS_MAX = 10  # as upstream: each is repeated in every object
 NAME_BYTES_MAX = 128
+_KEPT_BYTES_MAX = 32 * 1024  # of a spec whose fields are kept for the next equal one
 RESET: list[Object] = [{}]
 """How a client drops all ownership. An empty list does not: clients that know nothing of the field send that."""
 
@@ -83,16 +86,38 @@ class Scope:
 
     def changes(self, old: Object, new: Object) -> ownership.Changes:
         """What differs between the `part`s of two objects. Most of what a write brings was there, and is left out."""
+        if not old:
+            return self._additions(new)
         before, after = _unequal(old, new, self._counts)
         meta_before, meta_after = _unequal(old.get("metadata") or {}, new["metadata"], _is_owned)
         if meta_before or meta_after:
             before["metadata"], after["metadata"] = meta_before, meta_after
         return ownership.changes(before, after, self.node)
 
+    def _additions(self, new: Object) -> ownership.Changes:
+        part = self.part(new)
+        spec = part.pop("spec", None)
+        rest = ownership.changes({}, part, self.node)
+        if spec is None:
+            return rest
+        return ownership.Changes(fieldset.union(rest.changed, _of_new_spec(self.node, orjson.dumps(spec))), {})
+
     def _counts(self, field: str) -> bool:
         if self.manager.subresource == "status":
             return field == "status"
         return field not in _HEAD and not (self.has_status and field == "status")
+
+
+def _of_new_spec(node: Node, encoded: bytes) -> FieldSet:
+    return _kept_of_new_spec(node, encoded) if len(encoded) <= _KEPT_BYTES_MAX else _walked(node, encoded)
+
+
+def _walked(node: Node, encoded: bytes) -> FieldSet:
+    return ownership.changes({}, {"spec": orjson.loads(encoded)}, node).changed
+
+
+_kept_of_new_spec = lru_cache(maxsize=64)(_walked)
+"""Replicas have equal specs: their fields are found once. A few, since who makes others comes in between."""
 
 
 def _unequal(old: Object, new: Object, counts: Callable[[str], bool]) -> tuple[Object, Object]:
