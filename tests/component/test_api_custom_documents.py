@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -153,3 +155,30 @@ def test_kubectl_1_20_explains_and_validates_it_from_the_protobuf_form(
     assert old_kubectl("-n", namespace, "apply", "-f", "-", stdin=good) == f"gadget.{GROUP}/o created\n"
     refused = old_kubectl("-n", namespace, "apply", "-f", "-", stdin=good.replace("size: 3", "size: big"), fails=True)
     assert 'invalid type for com.example.docs.v1.Gadget.spec.size: got "string", expected "integer"' in refused
+
+
+def test_workers_agree_on_what_there_is() -> None:
+    """Each learns of definitions by itself; a client that meets them in turn must not see its caches go stale."""
+
+    def definition(plural: str) -> dict[str, Any]:
+        names = {"plural": plural, "kind": plural.capitalize()}
+        version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+        spec = {"group": GROUP, "scope": "Cluster", "names": names, "versions": [version]}
+        return {"metadata": {"name": f"{plural}.{GROUP}"}, "spec": spec}
+
+    def seen(server: harness.Server) -> tuple[str, ...]:
+        accept = {"accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
+        with server.admin() as client:  # a connection of its own, to either worker
+            index = client.get("/openapi/v3").headers["etag"]
+            return index, client.get("/apis", headers=accept).headers["etag"], client.get("/openapi/v2").headers["etag"]
+
+    with harness.Server(workers=2) as server:
+        with server.admin() as admin:
+            for plural in ("zebras", "antelopes", "gnus"):
+                assert admin.post(_PATH, json=definition(plural)).status_code == 201
+            for pid in server.worker_pids()[:1]:  # its successor finds all of them at once, in another order
+                os.kill(pid, signal.SIGKILL)
+        until(lambda: len(server.worker_pids()) == 2)
+        until(lambda: len({seen(server) for _ in range(8)}) == 1, 10)
+        with server.admin() as admin:
+            assert f"apis/{GROUP}/v1" in admin.get("/openapi/v3").json()["paths"]
