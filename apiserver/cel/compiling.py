@@ -47,6 +47,8 @@ class Compiler:
     def __init__(self, variables: list[str]) -> None:
         self.slots = {name: index for index, name in enumerate(variables)}
         self.size = len(variables)
+        self.used: set[str] = set()
+        self._globals = set(variables)
         self._compilers: dict[type[Node], Callable[[Any], Run]] = {
             Literal: _literal,
             Ident: self._ident,
@@ -80,6 +82,8 @@ class Compiler:
         if name not in self.slots:
             return _constant(_TYPE_VALUES[name])
         slot = self.slots[name]
+        if slot < len(self._globals):
+            self.used.add(name)
 
         def run(frame: Frame) -> Any:
             frame.cost += 1
@@ -143,7 +147,7 @@ class Compiler:
                     error = error or failed
                     continue
                 if value is decisive:
-                    return decisive
+                    return bool(decisive)
                 if type(value) is not bool:
                     error = error or no_such_overload()
             if error is not None:

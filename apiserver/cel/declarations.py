@@ -1,6 +1,6 @@
 """What an expression may call, and the environment it is read in.
 
-An overload is declared by its signature as text (`find(string, string) -> string`, `sets.contains(list(A), list(A)) -> bool`)
+An overload is declared by its signature as text (`sets.contains(list(A), list(A)) -> bool`)
 beside the function that does it: one line says all that checker, evaluator and cost need.
 """
 

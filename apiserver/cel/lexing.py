@@ -9,10 +9,8 @@ from typing import Any
 from apiserver.cel.issues import CompileError, Issue
 from apiserver.cel.values import INT_MAX, UINT_MAX, Uint
 
-RESERVED = frozenset(
-    ["as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package"]
-    + ["namespace", "return", "var", "void", "while"]
-)
+_RESERVED = """as break const continue else for function if import let loop package namespace return var void while"""
+RESERVED = frozenset(_RESERVED.split())
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\n\f]+|//[^\n]*)
     |(?P<float>(?:\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?))

@@ -41,7 +41,7 @@ def parse(source: str) -> Node:
     parser = _Parser(source)
     node = parser.expression()
     if parser.token.kind != "end":
-        raise parser.unexpected("<EOF>", verb="extraneous")
+        raise parser.unexpected("<EOF>")
     return node
 
 

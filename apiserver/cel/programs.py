@@ -31,7 +31,11 @@ class Program:
         except RecursionError as error:
             raise CompileError(source, [Issue(0, "expression recursion limit exceeded")]) from error
         self._variables = tuple(environment.variables)
+        self._names = compiler.used
         self._size = compiler.size
+
+    def uses(self, variable: str) -> bool:
+        return variable in self._names
 
     def evaluate(self, bindings: Mapping[str, Any], limit: int = CALL_LIMIT) -> tuple[Any, int]:
         """The value, and what it cost. A binding may be `Deferred`. Raises EvaluationError, CostExceeded; both have

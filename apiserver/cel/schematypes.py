@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from apiserver.cel import times, types
+from apiserver.cel import lexing, times, types
 from apiserver.cel.issues import EvaluationError
 from apiserver.cel.types import Field, Type
 from apiserver.cel.values import MapList, SetList
@@ -21,10 +21,7 @@ Schema = dict[str, Any]
 Convert = Callable[[Any], Any]
 
 REQUEST_BYTES = 3 * 1024 * 1024
-_RESERVED = frozenset(
-    ["true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"]
-    + ["let", "loop", "package", "namespace", "return"]
-)
+_RESERVED = (lexing.RESERVED - {"var", "void", "while"}) | {"true", "false", "null", "in"}
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w]*", re.ASCII)
 _ESCAPABLE = re.compile(r"[A-Za-z_.\-/][\w.\-/]*", re.ASCII)
 _ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
