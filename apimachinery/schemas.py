@@ -9,7 +9,7 @@ they are dropped here and read again by `definitions()`.
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import resources
 from typing import Any
 
@@ -60,7 +60,7 @@ class Schemas:
         self._packed: dict[str, bytes] = {}
         self._names: dict[GVK, str] = {}
         self._nodes: dict[str, Node] = dict(_SPECIAL)
-        self._added: dict[GVK, Node] = {}
+        self._added: dict[GVK, Callable[[], Node]] = {}
         for name, definition in definitions.items():
             _drop_descriptions(definition)
             self._packed[name] = orjson.dumps(definition)
@@ -76,7 +76,7 @@ class Schemas:
         """The type of a kind, compiled at first use."""
         added = self._added.get(gvk)
         if added is not None:
-            return added
+            return added()
         name = self._names.get(gvk)
         return self.named(name) if name else None
 
@@ -84,8 +84,8 @@ class Schemas:
         """The definition's name, as `io.k8s.api.apps.v1.Deployment`."""
         return self._names.get(gvk)
 
-    def add(self, gvk: GVK, node: Node) -> None:
-        """The type of a custom resource; replaces what was there."""
+    def add(self, gvk: GVK, node: Callable[[], Node]) -> None:
+        """The type of a custom resource, compiled when it is asked for; replaces what was there."""
         self._added[gvk] = node
 
     def remove(self, gvk: GVK) -> None:
@@ -98,16 +98,16 @@ class Schemas:
 
     def definitions(self, names: Iterable[str] | None = None) -> dict[str, Any]:
         """Upstream-shaped OpenAPI v2 definitions with descriptions, read afresh: all, or `names` and what they use."""
-        everything = {name: _upstream_shape(name, definition) for name, definition in _read().items()}
+        packed = _read()
         if names is None:
-            return everything
+            return {name: _upstream_shape(name, definition) for name, definition in packed.items()}
         wanted: dict[str, Any] = {}
-        queue = [name for name in names if name in everything]
+        queue = [name for name in names if name in packed]
         while queue:
             name = queue.pop()
             if name not in wanted:
-                wanted[name] = everything[name]
-                queue += _references(everything[name])
+                wanted[name] = _upstream_shape(name, packed[name])
+                queue += _references(wanted[name])
         return dict(sorted(wanted.items()))
 
     def _compile(self, name: str) -> Node:
