@@ -53,10 +53,10 @@ class Plain(Strategy):
         return any(new.get(name) != old.get(name) for name in names)
 
     def validate_create(self, obj: Object, call: Call) -> list[Cause]:
-        return self._version.problems(obj, None)
+        return self._version.problems(obj, None, call.warnings)
 
     def validate_update(self, new: Object, old: Object, call: Call) -> list[Cause]:
-        return self._version.problems(new, old)
+        return self._version.problems(new, old, call.warnings)
 
 
 class WithStatus(Plain):
@@ -72,4 +72,4 @@ class WithStatus(Plain):
             keep(metadata, before, name)
 
     def validate_status(self, new: Object, old: Object, call: Call) -> list[Cause]:
-        return self._version.problems(new, old)
+        return self._version.problems(new, old, call.warnings)

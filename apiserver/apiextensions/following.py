@@ -12,11 +12,14 @@ from typing import Any
 from apimachinery.objects import Object
 from apiserver.apiextensions import rows
 from apiserver.apiextensions.conversion import Converter
+from apiserver.scheme import table
 from apiserver.scheme.resources import Resource
 from apiserver.scheme.scheme import Scheme
 from apiserver.storage import types
 from apiserver.storage.store import Store
 
+# What is built in is never another's: a definition in such a group-version is accepted and not served, as upstream
+_BUILT_IN = frozenset((row.group, row.version) for row in table.BUILTIN)
 PREFIX = "/registry/apiextensions.k8s.io/customresourcedefinitions/"
 
 
@@ -44,12 +47,12 @@ class Follower:
         before, old = self._serving.get(name, (None, []))
         if basis == before:
             return
-        new = rows.served(definition, self._scheme.schemas, self._converter)
+        wanted = rows.served(definition, self._scheme.schemas, self._converter)
+        new = [row for row in wanted if (row.group, row.version) not in _BUILT_IN]
         self._serving[name] = (basis, new)
         self._drop(old)
         for row in new:
-            assert row.custom is not None
-            self._scheme.add(row, row.custom.node, published=row.custom.schema)
+            self._scheme.add(row)
 
     def _forget(self, definition: Object) -> None:
         _, old = self._serving.pop(definition["metadata"]["name"], (None, []))

@@ -12,7 +12,10 @@ from apiserver.registry.validation import causes
 
 
 def duplicates(value: Any, node: Structural, path: str = "") -> list[Cause]:
+    """What stands twice, here and below."""
     found: list[Cause] = []
+    if not node.holds_unique:
+        return found
     if type(value) is dict:
         for name in sorted(value):
             field = node.field(name)
@@ -21,7 +24,7 @@ def duplicates(value: Any, node: Structural, path: str = "") -> list[Cause]:
     elif type(value) is list and node.items is not None:
         if node.list_type != "atomic":
             found += _repeated(value, node, path)
-        if node.items.properties or node.items.items is not None or node.items.additional is not None:
+        if node.items.holds_unique:
             for index, item in enumerate(value):
                 found += duplicates(item, node.items, f"{path}[{index}]")
     return found

@@ -6,7 +6,7 @@ Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/cust
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 Schema = dict[str, Any]
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
@@ -29,6 +29,7 @@ class Structural:
         "embedded",
         "has_default",
         "holds_embedded",
+        "holds_unique",
         "items",
         "keys",
         "list_type",
@@ -56,11 +57,9 @@ class Structural:
         )
         items = schema.get("items")
         self.items = Structural(items) if isinstance(items, dict) else None
-        self.holds_embedded: bool = False
-        below = [*self.properties.values(), *(node for node in (self.additional, self.items) if node)]
-        self.holds_embedded = any(
-            node.embedded or node.holds_embedded for node in below if isinstance(node, Structural)
-        )
+        below = [node for node in (*self.properties.values(), self.additional, self.items) if _is_node(node)]
+        self.holds_embedded: bool = any(node.embedded or node.holds_embedded for node in below)
+        self.holds_unique: bool = self.list_type != "atomic" or any(node.holds_unique for node in below)
 
     def field(self, name: str) -> Structural | None:
         """The type of a field; None where the schema does not describe it."""
@@ -68,3 +67,7 @@ class Structural:
         if found is not None:
             return found
         return self.additional if isinstance(self.additional, Structural) else None
+
+
+def _is_node(found: Structural | bool | None) -> TypeGuard[Structural]:
+    return isinstance(found, Structural)

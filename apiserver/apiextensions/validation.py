@@ -64,10 +64,12 @@ class Validator:
         self._one = [Validator(inner) for inner in schema.get("oneOf") or ()]
         self._not = Validator(schema["not"]) if schema.get("not") else None
         self._limits = {key for key in _LIMITS if schema.get(key) is not None}
+        # The Python type whose every value is right, which most fields have
+        self._plain = _PLAIN.get(schema.get("type")) if schema.keys() <= _WITHOUT_CHECKS else None
 
     def check(self, value: Any, path: str = "", old: Any = ABSENT) -> list[Cause]:
         """What is wrong with `value`. `old` is what stood in its place before, if anything did."""
-        if old is not ABSENT and old == value and type(old) is type(value):
+        if type(value) is self._plain or (old is not ABSENT and type(old) is type(value) and old == value):
             return []
         found = self._check_type(value, path)
         if value is None:
@@ -217,6 +219,10 @@ def _count(faults: list[Cause]) -> int:
 
 
 _LIMITS = ("maxLength", "minLength", "maximum", "minimum", "multipleOf")
+
+
+_WITHOUT_CHECKS = frozenset({"type", "description", "default", "title", "example", "externalDocs", "nullable"})
+_PLAIN: dict[Any, type] = {"string": str, "boolean": bool, "integer": int}
 
 
 def _types(schema: Schema) -> tuple[str, ...]:

@@ -62,14 +62,18 @@ class Version:
         pruning.prune(obj, self.structural, [], [], is_resource=True)
         defaulting.default(obj, self.structural)
 
-    def problems(self, new: Object, old: Object | None) -> list[Cause]:
-        """What is wrong with an object beyond its metadata; `old` is what it was before, if it was."""
+    def problems(self, new: Object, old: Object | None, warnings: list[str] | None = None) -> list[Cause]:
+        """What is wrong with an object beyond its metadata; `old` is what it was before, if it was.
+
+        `warnings` receives what rules say of the parts that an update leaves alone.
+        """
         found = self.validator.check(new, "", ABSENT if old is None else old)
         found += embedded.problems(new, self.structural)
-        if old is None or not listtypes.duplicates(old, self.structural):
-            found += listtypes.duplicates(new, self.structural)
+        repeated = listtypes.duplicates(new, self.structural)
+        if repeated and (old is None or not listtypes.duplicates(old, self.structural)):
+            found += repeated
         if not self.rules.any:
             return found
         if validation.blocks_rules(found):
             return [*found, validation.UNCHECKED]
-        return found + self.rules.check(new, old)
+        return found + self.rules.check(new, old, warnings)

@@ -55,15 +55,17 @@ class Scheme:
         """The OpenAPI schema of a custom resource, as its definition gives it; None for a built-in kind."""
         return self._published.get(gvk)
 
-    def add(self, row: Resource, node: Node | None = None, published: dict[str, Any] | None = None) -> None:
+    def add(self, row: Resource, published: dict[str, Any] | None = None) -> None:
         """Serves one more collection, or serves it differently.
 
-        `node` is a custom resource's type, `published` the schema that OpenAPI shows of it.
+        `published` is the schema that OpenAPI shows of it, for a custom resource its own unless said.
         """
         self._rows[row.gvr] = row
         self._kinds[row.gvk] = row
-        if node is not None:
-            self.schemas.add(row.gvk, node)
+        custom = row.custom
+        if custom is not None:
+            self.schemas.add(row.gvk, lambda: custom.node)
+            published = published or custom.schema
         if published is not None:
             self._published[row.gvk] = published
         self.generation += 1
