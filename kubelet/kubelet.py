@@ -36,6 +36,7 @@ from kubelet.images import Images
 from kubelet.logrotation import LogRotation
 from kubelet.metrics import Metrics
 from kubelet.network.network import Network
+from kubelet.node import events as node_events
 from kubelet.node import machine
 from kubelet.node import status as node_status
 from kubelet.node.heartbeat import Heartbeat
@@ -77,7 +78,7 @@ class Kubelet:
         self.source = PodSource(client, config.node_name, clock, config.manifests)
         self._relist = Relist(runtime, clock, self.metrics, self.source.wake, self._on_runtime_turn)
         self._network = self._make_network()
-        self._heartbeat = Heartbeat(client, clock, self._facts, self._health, self._images_list)
+        self._heartbeat = Heartbeat(client, clock, self._facts, self._health, self._images_list, self._node_event)
         self._checker = Checker(runtime)
         self._references = References(client, clock, self.source.wake)
         self._probes = Probes(self._checker, clock, self._event, self.source.wake)
@@ -161,6 +162,7 @@ class Kubelet:
                 group.create_task(self._network.run(), name="network")
                 rotation = LogRotation(self._runtime, self._clock, self._runtime.running_logs)
                 group.create_task(rotation.run(), name="log rotation")
+                self._node_event(node_events.STARTING)
                 # Not before the network is known: a kubelet that restarts must not show its node NotReady meanwhile
                 await self._network.looked.wait()
                 group.create_task(self._heartbeat.run(), name="heartbeat")
@@ -202,6 +204,9 @@ class Kubelet:
 
     def _event(self, pod: Object, kind: str, reason: str, message: str, *, container: str = "") -> None:
         self._events.event(pod, kind, reason, message, field_path=_field_path(pod, container))
+
+    def _node_event(self, event: node_events.NodeEvent) -> None:
+        self._events.event(node_events.reference(self._config.node_name), *event)
 
     def _admit(self, pod: Object) -> Verdict | None:
         node = self._network.node or self._heartbeat.node

@@ -20,7 +20,8 @@ from apimachinery.clock import Clock
 from apimachinery.gvr import LEASES, NODES
 from apimachinery.objects import Object
 from client.rest import Client, ConnectionFailed
-from kubelet.node import status
+from kubelet.node import events, status
+from kubelet.node.events import NodeEvent
 
 log = logging.getLogger(__name__)
 LEASE_NAMESPACE = "kube-node-lease"
@@ -38,12 +39,15 @@ class Heartbeat:
         facts: Callable[[], status.Facts],
         health: Callable[[], Awaitable[status.Health]],
         images: Callable[[], Awaitable[Sequence[Any]]],
+        tell: Callable[[NodeEvent], None],
     ) -> None:
         self._client = client
         self._clock = clock
         self._facts = facts
         self._health = health
         self._images = images
+        self._tell = tell
+        self._cordoned = False  # as seen last; a node that starts cordoned says so
         self._news = asyncio.Event()
         self._reported = float("-inf")
         self.node: Object | None = None  # as the API has it
@@ -84,6 +88,8 @@ class Heartbeat:
     async def _tell_status(self) -> None:
         facts, now = self._facts(), self._clock.now()
         node = await self._registered_node(facts)
+        self._say(events.of_cordon(facts.name, self._cordoned, node))
+        self._cordoned = events.is_cordoned(node)
         fresh = status.node_status(facts, await self._health(), await self._images(), node, now)
         due = self._clock.monotonic() - self._reported >= REPORT_SECONDS
         if due or not status.is_same(node.get("status") or {}, fresh):
@@ -91,9 +97,14 @@ class Heartbeat:
             body = {"metadata": {"uid": objects.uid_of(node)}, "status": fresh}
             self.node = await self._client.patch(NODES, facts.name, body, patch_type="strategic", subresource="status")
             self._reported = self._clock.monotonic()
+            self._say(events.of_status(facts.name, node.get("status") or {}, fresh))
             ready = next(c for c in fresh["conditions"] if c["type"] == "Ready")
             log.info("node %s: Ready=%s %s", facts.name, ready["status"], ready["message"])
         self.registered.set()
+
+    def _say(self, found: list[NodeEvent]) -> None:
+        for event in found:
+            self._tell(event)
 
     async def _registered_node(self, facts: status.Facts) -> Object:
         """The Node in the API, made if it is not there."""

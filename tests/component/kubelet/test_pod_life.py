@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from tests.component.kubelet.conftest import Node, Pods, eventually
+from tests.component.kubelet.conftest import Node, Pods, eventually, is_ready
 
 
 def container(status: dict[str, Any], index: int = 0) -> dict[str, Any]:
@@ -130,6 +130,20 @@ def test_a_runtime_that_comes_back_without_its_pods_gets_them_again(node: Node, 
     node.kill("hollow")
     node.start("hollow")
     pods.until("a", lambda s: container(s).get("containerID") not in (before, None) and container(s).get("ready"))
+
+
+def test_a_node_says_that_it_started_and_when_it_is_ready_and_not(node: Node) -> None:
+    with node.server.admin() as admin:
+
+        def said() -> set[str]:
+            found = admin.get("/api/v1/namespaces/default/events?fieldSelector=involvedObject.kind=Node").json()
+            return {event["reason"] for event in found["items"] if event["source"]["component"] == "kubelet"}
+
+        eventually(lambda: {"Starting", "NodeHasSufficientPID", "NodeReady"} <= said(), said)
+        node.kill("hollow")
+        eventually(lambda: "NodeNotReady" in said(), said)
+        node.start("hollow")
+        eventually(lambda: is_ready(admin.get("/api/v1/nodes/node-1").json()["status"]), node.log)
 
 
 def test_a_deleted_node_registers_again(node: Node, pods: Pods) -> None:
