@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import uvloop
 
 from apiserver.storage.types import TlsFiles
-from bench import etcd_client, load, objects, server
+from bench import etcd_client, load, mixed, objects, server, watchers
 
 CLIENTS = (1, 16, 64)
 LIST_ROUNDS = 5
@@ -117,6 +117,17 @@ class Bench:
             lines.append(f"| list pods, {what} | {statistics.median(took):.0f} ms ({size / 1e6:.0f} MB) |")
         return iter(lines)
 
+    async def gets_beside_lists(self) -> list[mixed.Measured]:
+        target, one = self._target, "/api/v1/namespaces/list/pods/pod-0"
+        return await mixed.measure(
+            lambda: self.measure(mixed.CLIENTS, lambda _: ("GET", one, b"", ""), self._seconds),
+            *(target.port, target.pki.ca, server.TOKEN, "/api/v1/namespaces/list/pods?resourceVersion=0"),
+        )
+
+    async def watchers(self) -> list[watchers.Measured]:
+        await self._namespace("watched")
+        return await watchers.measure(self._target.port, self._target.tls(), server.TOKEN, "watched")
+
     def _create(self, maps: str) -> Callable[[int], load.Request]:
         return lambda _: ("POST", maps, objects.config_map(f"cm-{next(self._numbers)}"), JSON)
 
@@ -146,6 +157,12 @@ async def run(options: argparse.Namespace) -> None:
         say(f"\nfilled {options.pods} pods in {time.perf_counter() - started:.1f} s\n\n| list | median |\n|---|---|")
         for text in await bench.lists():
             say(text)
+        say("\n" + mixed.HEADER)
+        for beside in await bench.gets_beside_lists():
+            say(str(beside))
+        say("\n" + watchers.HEADER)
+        for measured in await bench.watchers():
+            say(str(measured))
         say("\n" + memory("after the load", target))
 
 
