@@ -14,6 +14,9 @@ from apiserver.scheme.scheme import Scheme
 
 _SUMMARY = 30  # bytes of an unreadable body that an error repeats
 
+# Versions that are not served any more, of a body that is: kubectl up to 1.21 evicts with the older one
+_SAME_SHAPE = {GVK("policy", "v1", "Eviction"): frozenset({"policy/v1beta1"})}
+
 
 def decode(scheme: Scheme, call: Call, body: bytes, *, yaml: bool = False, expected: GVK | None = None) -> Object:
     """The object in `body`, with defaults. Raises BadRequest.
@@ -74,6 +77,8 @@ def check_kind(value: Object, expected: GVK) -> None:
             f'{kind} in version "{found.version}" cannot be handled as a {expected.kind}: '
             f"converting ({found.version}.{kind}) to ({expected.version}.{expected.kind}): unknown conversion"
         )
+    if version in _SAME_SHAPE.get(expected, ()):
+        version = expected.api_version
     if version != expected.api_version:
         raise errors.BadRequest(
             f"the API version in the data ({version}) does not match the expected API version ({expected.api_version})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from apimachinery import errors
+from apimachinery.gvr import GVK
 from apiserver.registry import decoding
 from apiserver.registry.call import LOOPBACK, Call
 from apiserver.scheme.scheme import Scheme
@@ -82,3 +83,9 @@ def test_ignored_fields_go_in_silence(scheme: Scheme) -> None:
     made = call(scheme, validation="Ignore")
     assert "foo" not in decoding.decode(scheme, made, BODY)["spec"]
     assert made.warnings == []
+
+
+def test_an_eviction_may_be_of_its_older_version(scheme: Scheme) -> None:
+    body = b'{"kind":"Eviction","apiVersion":"policy/v1beta1","metadata":{"name":"a"}}'
+    eviction = decoding.decode(scheme, call(scheme), body, expected=GVK("policy", "v1", "Eviction"))
+    assert eviction["apiVersion"] == "policy/v1"
