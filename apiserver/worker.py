@@ -137,6 +137,7 @@ class Worker:
             watch.Watches(self._registry, self._config.min_request_timeout, self._metrics),
             {**self._reviews().handlers(), **self._connections(), **self._tokens.handlers(self._registry)},
             self._clock.now,
+            self._metrics,
         )
         checks = health.Health(self._checks())
         return app.Handlers(

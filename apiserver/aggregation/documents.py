@@ -123,7 +123,8 @@ def resources_of(remote: Remote, listed: dict[str, Any]) -> list[dict[str, Any]]
             "kind": entry.get("kind") or "",
         }
         if sub:
-            parent = found.setdefault(name, _resource(name, entry))
+            nobody = {"group": remote.group, "version": remote.version, "kind": ""}  # only subresources are there
+            parent = found.setdefault(name, _resource(name, entry) | {"responseKind": nobody})
             subresource = {"subresource": sub, "responseKind": kind, "verbs": entry.get("verbs") or []}
             parent.setdefault("subresources", []).append(subresource)
         else:

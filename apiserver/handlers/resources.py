@@ -21,6 +21,7 @@ from apiserver.handlers import bodies, writeoptions
 from apiserver.handlers.discovery import Discovery, not_found
 from apiserver.handlers.rendering import Renderer
 from apiserver.handlers.watch import Watches
+from apiserver.metrics import Metrics
 from apiserver.registry.call import Call
 from apiserver.registry.options import ListOptions
 from apiserver.registry.registry import Registry
@@ -58,7 +59,9 @@ class Resources:
         watches: Watches,
         special: dict[tuple[str, str, str], Special],
         now: Callable[[], datetime],
+        metrics: Metrics,
     ) -> None:
+        self._metrics = metrics
         self._scheme = scheme
         self._registry = registry
         self._discovery = discovery
@@ -87,7 +90,11 @@ class Resources:
         handler = special or self._verbs.get(call.verb)
         if handler is None:
             raise not_allowed()
-        await handler(request, call, receive, send)
+        if request.info.long_running:
+            with self._metrics.lasting(request):
+                await handler(request, call, receive, send)
+        else:
+            await handler(request, call, receive, send)
 
     async def _discover(self, request: Request, send: Send) -> None:
         if request.method not in ("GET", "HEAD"):

@@ -184,13 +184,11 @@ class Watches:
             await stream.run(0.0)
             await send(_END)
             return
-        self._metrics.longrunning(request, 1)
         try:
             await responses.begin_stream(request, send, 200, renderer.stream_type)
             await stream.run(self._seconds(options))
         finally:
             subscription.close()
-            self._metrics.longrunning(request, -1)
         await send(_END)
 
     def _seconds(self, options: ListOptions) -> float:

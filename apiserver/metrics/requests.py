@@ -9,8 +9,9 @@ from the client, so their number is bounded. Names are upstream's.
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import orjson
@@ -83,7 +84,9 @@ class Metrics:
         start = Gauge("process_start_time_seconds", "Start time of the process since unix epoch in seconds.")
         start.set("", round(time.time(), 3))
         self._alike.append(start)
-        self._restore()
+        self._kept = self._previous()
+        for family in self._summed:
+            self._restore(family)
 
     def add_alike(self, family: Family, collect: Collect) -> None:
         """A family whose numbers are the same in every worker: those of who answers are shown, not a sum."""
@@ -101,9 +104,21 @@ class Metrics:
         if not request.info.long_running:
             self._durations.observe(labels[1], seconds)
 
-    def longrunning(self, request: Request, change: int) -> None:
-        """A watch or a stream that begins (1) or ends (-1)."""
-        self._longrunning.add(self._labels(request)[1], change)
+    @contextlib.contextmanager
+    def lasting(self, request: Request) -> Iterator[None]:
+        """Counts a watch or a stream for as long as it lasts."""
+        labels = self._labels(request)[1]
+        self._longrunning.add(labels, 1)
+        try:
+            yield
+        finally:
+            self._longrunning.add(labels, -1)
+
+    def outcomes(self, name: str, text: str) -> Counter:
+        """A counter of its own for a filter that says how often it decided what."""
+        family = Counter(name, text)
+        self._add(family)
+        return family
 
     def watch_events(self, group: str, version: str, resource: str) -> list[float]:
         """The cell that a watch of a collection counts its events in."""
@@ -134,13 +149,18 @@ class Metrics:
             lines += family.render(family.values)
         return "\n".join(lines) + "\n"
 
-    def _restore(self) -> None:
-        previous = self._slots.read(self._index) if self._slots else None
-        if previous is not None:
-            kept = orjson.loads(previous)
-            for family in self._summed:
-                if family.survives:
-                    family.values = kept.get(family.name) or {}
+    def _add(self, family: Family) -> None:
+        self._restore(family)
+        self._summed.append(family)
+
+    def _previous(self) -> dict[str, Values]:
+        """What the worker that was here before has left."""
+        data = self._slots.read(self._index) if self._slots else None
+        return orjson.loads(data) if data is not None else {}
+
+    def _restore(self, family: Family) -> None:
+        if family.survives:
+            family.values = self._kept.get(family.name) or {}
 
     def _labels(self, request: Request) -> tuple[str, str]:
         """The labels of the count and those of the duration."""

@@ -77,6 +77,8 @@ def test_metrics_are_the_whole_servers(pair: harness.Server) -> None:
         'etcd_request_duration_seconds_count{operation="create",type="clusterroles"} ',
         'aggregator_unavailable_apiservice{name="v1.apps"} 0',
         "process_resident_memory_bytes ",
+        'authentication_attempts{result="success"} ',
+        'authorization_attempts_total{result="allowed"} ',
         "process_start_time_seconds ",
         'kubernetes_build_info{git_version="v1.37.0",major="1",minor="37"} 1',
     ):

@@ -88,22 +88,27 @@ def test_the_events_of_a_watch_are_counted_by_their_collection() -> None:
 
 def test_watches_that_are_open_are_shown_until_they_end(slots: metrics.Slots) -> None:
     first, second = metrics.Metrics(slots, 0), metrics.Metrics(slots, 1)
-    for counted in (first, second, second):
-        counted.longrunning(request("watch"), 1)
-    second.longrunning(request("watch"), -1)
-    second.flush()
-    (line,) = [line for line in first.render().splitlines() if line.startswith("apiserver_longrunning_requests{")]
-    assert line.endswith(" 2")
+    with first.lasting(request("watch")), second.lasting(request("watch")):
+        with second.lasting(request("watch")):
+            pass
+        second.flush()
+        (line,) = [line for line in first.render().splitlines() if line.startswith("apiserver_longrunning_requests{")]
+        assert line.endswith(" 2")
 
 
 def test_gauges_do_not_outlive_their_worker_but_counters_do(slots: metrics.Slots) -> None:
     old = metrics.Metrics(slots, 0)
-    old.longrunning(request("watch"), 1)
+    attempts = old.outcomes("authentication_attempts", "text")
+    attempts.count('result="success"')
     old.observe(request("watch"), 1.0)
-    old.flush()
+    with old.lasting(request("watch")):
+        old.flush()
     new = metrics.Metrics(slots, 0)
-    assert "apiserver_longrunning_requests{" not in new.render()
-    assert total(new.render()) == 1
+    new.outcomes("authentication_attempts", "text")
+    text = new.render()
+    assert "apiserver_longrunning_requests{" not in text
+    assert 'authentication_attempts{result="success"} 1' in text
+    assert total(text) == 1
 
 
 def test_the_process_shows_what_it_costs() -> None:
