@@ -70,17 +70,21 @@ Managed = dict[Manager, Entry]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One write: of which type, by whom, when. `has_status` says that only `/status` writes the status."""
+    """One write: of which type, by whom, when. `has_status` says that only `/status` writes the status.
+
+    `kept` are fields of the metadata that this write leaves as they were, whatever it says.
+    """
 
     node: Node
     manager: Manager
     now: str
     has_status: bool = False
+    kept: frozenset[str] = frozenset()
 
     def part(self, obj: Object) -> Object:
         """What of an object can have owners, as far as a write through this subresource can change it."""
         part = {key: value for key, value in obj.items() if self._counts(key)}
-        if owned := {key: value for key, value in (obj.get("metadata") or {}).items() if key not in _OF_NOBODY}:
+        if owned := {key: value for key, value in (obj.get("metadata") or {}).items() if self._is_owned(key)}:
             part["metadata"] = owned
         return part
 
@@ -89,7 +93,7 @@ class Scope:
         if not old:
             return self._additions(new)
         before, after = _unequal(old, new, self._counts)
-        meta_before, meta_after = _unequal(old.get("metadata") or {}, new["metadata"], _is_owned)
+        meta_before, meta_after = _unequal(old.get("metadata") or {}, new["metadata"], self._is_owned)
         if meta_before or meta_after:
             before["metadata"], after["metadata"] = meta_before, meta_after
         return ownership.changes(before, after, self.node)
@@ -106,6 +110,9 @@ class Scope:
         if self.manager.subresource == "status":
             return field == "status"
         return field not in _HEAD and not (self.has_status and field == "status")
+
+    def _is_owned(self, name: str) -> bool:
+        return name not in _OF_NOBODY and name not in self.kept
 
 
 def _of_new_spec(node: Node, encoded: bytes) -> FieldSet:
@@ -127,10 +134,6 @@ def _unequal(old: Object, new: Object, counts: Callable[[str], bool]) -> tuple[O
     before = {name: old[name] for name in after if name in old}
     before |= {name: value for name, value in old.items() if name not in new and counts(name)}
     return before, after
-
-
-def _is_owned(name: str) -> bool:
-    return name not in _OF_NOBODY
 
 
 @lru_cache(maxsize=1024)

@@ -233,7 +233,9 @@ class Writer:
             return None
         agent = OWN_AGENT if call.user is LOOPBACK else call.user_agent
         manager = managedfields.manager_of(call.field_manager, agent, operation, call.subresource, row.gvr.api_version)
-        return managedfields.Scope(node, manager, clock.rfc3339(self._clock.now()), strategies.of(row).has_status)
+        strategy, now = strategies.of(row), clock.rfc3339(self._clock.now())
+        kept: frozenset[str] = strategy.kept_by_status if call.subresource == "status" else frozenset()
+        return managedfields.Scope(node, manager, now, strategy.has_status, kept)
 
     async def _attempt(
         self,

@@ -18,6 +18,10 @@ from apiserver.registry.validation import causes
 NOT_DATA = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 
+_KEPT = frozenset({"generation", "ownerReferences"})
+_KEPT_WITH_LABELS = _KEPT | {"labels"}
+
+
 class Strategy:
     has_status: ClassVar[bool] = False  # a status that only `/status` may write
     keeps_status_on_create: ClassVar[bool] = False
@@ -67,14 +71,13 @@ class Strategy:
         for field in [*new.keys(), *old.keys()]:
             if field not in NOT_DATA:
                 keep(new, old, field)
-        metadata, before = new["metadata"], old["metadata"]
-        kept = (
-            ("generation", "ownerReferences")
-            if self.labels_with_status
-            else ("generation", "ownerReferences", "labels")
-        )
-        for field in kept:
-            keep(metadata, before, field)
+        for field in self.kept_by_status:
+            keep(new["metadata"], old["metadata"], field)
+
+    @property
+    def kept_by_status(self) -> frozenset[str]:
+        """What of the metadata `/status` leaves as it was."""
+        return _KEPT if self.labels_with_status else _KEPT_WITH_LABELS
 
     def validate_status(self, new: Object, old: Object, call: Call) -> list[Cause]:
         return []

@@ -181,12 +181,14 @@ async def test_a_patch_of_what_is_not_there(api: Api) -> None:
 
 async def test_subresources_are_patched_within_their_part(api: Api) -> None:
     await api.create("deployments", deployment("d", replicas=1))
-    body = {"status": {"replicas": 1}, "spec": {"replicas": 9}, "metadata": {"annotations": {"a": "b"}}}
+    metadata = {"annotations": {"a": "b"}, "labels": {"not": "here"}}
+    body = {"status": {"replicas": 1}, "spec": {"replicas": 9}, "metadata": metadata}
     after = await api.patch("deployments/status", "d", body, field_manager="ctl")
     assert (after["spec"]["replicas"], after["status"], after["metadata"]["generation"]) == (1, {"replicas": 1}, 1)
     entry = next(item for item in after["metadata"]["managedFields"] if item["manager"] == "ctl")
     assert entry["subresource"] == "status"
     assert "f:spec" not in entry["fieldsV1"]
+    assert entry["fieldsV1"]["f:metadata"] == {"f:annotations": {".": {}, "f:a": {}}}, "what is not taken is not owned"
     scaled = await api.patch("deployments/scale", "d", [operation("replace", "/spec/replicas", value=4)], patch.JSON)
     assert scaled["spec"]["replicas"] == 4
     assert (await api.get("deployments", "d"))["metadata"]["generation"] == 2
