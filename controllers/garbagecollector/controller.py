@@ -23,7 +23,7 @@ from controllers.discovery import ApiResource
 from controllers.garbagecollector import graph as graphs
 from controllers.garbagecollector import plan as planning
 from controllers.garbagecollector.graph import Identity, Node, Work
-from controllers.garbagecollector.monitors import DISCOVERY_SECONDS, Monitors
+from controllers.garbagecollector.monitors import UNKNOWN_SECONDS, Monitors
 from controllers.garbagecollector.plan import Owner
 
 NAME = "garbage-collector-controller"
@@ -55,7 +55,7 @@ class GarbageCollector:
             return Done()
         resource = self._monitors.resource(node.identity.api_version, node.identity.kind)
         if resource is None:
-            return RequeueAfter(DISCOVERY_SECONDS)  # a kind that no server has (yet): its objects cannot be judged
+            return RequeueAfter(UNKNOWN_SECONDS)  # a kind that no server has (yet): its objects cannot be judged
         if resource.namespaced and not node.identity.namespace:
             return Done()  # a cluster-scoped object named a namespaced owner: reported where that object is judged
         if work.action == "orphan":
@@ -77,7 +77,7 @@ class GarbageCollector:
             return await self._finish_foreground(node, item, resource)
         owners = await self._owners(item)
         if owners is None:
-            return RequeueAfter(DISCOVERY_SECONDS)
+            return RequeueAfter(UNKNOWN_SECONDS)
         dependents = self._graph.dependents(node)
         action = planning.plan_item(
             item,

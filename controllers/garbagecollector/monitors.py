@@ -17,6 +17,8 @@ from controllers import discovery
 from controllers.discovery import ApiResource, Discovered
 
 DISCOVERY_SECONDS = 30.0  # upstream's period
+GATHER_SECONDS = 0.2  # definitions come in swarms, and are established a moment later
+UNKNOWN_SECONDS = 3.0  # until an object is looked at again whose kind, or whose owner's, no server had
 RETRY_SECONDS = 1.0  # until the first answer
 SYNC_SECONDS = 30.0  # how long to wait for caches: one collection that cannot be listed must not stop all others
 _NEEDED_VERBS = frozenset({"delete", "list", "watch"})
@@ -38,6 +40,7 @@ class Monitors:
         self._informers: dict[GVR, Informer] = {}
         self.discovered = Discovered((), {})
         self.synced = asyncio.Event()
+        self._woken = asyncio.Event()
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -47,7 +50,19 @@ class Monitors:
                 if not self.synced.is_set() and self._informers:
                     await self._wait_synced()
                     self.synced.set()
-                await self._clock.sleep(DISCOVERY_SECONDS if self.synced.is_set() else RETRY_SECONDS)
+                await self._pause(DISCOVERY_SECONDS if self.synced.is_set() else RETRY_SECONDS)
+
+    async def _pause(self, seconds: float) -> None:
+        """Until it is time again, or a definition has changed what there is to discover."""
+        waits = [asyncio.ensure_future(self._clock.sleep(seconds)), asyncio.ensure_future(self._woken.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            if self._woken.is_set():
+                await self._clock.sleep(GATHER_SECONDS)
+        finally:
+            for wait in waits:
+                wait.cancel()
+        self._woken.clear()
 
     def resource(self, api_version: str, kind: str) -> ApiResource | None:
         """The collection of an owner reference's apiVersion and kind; None while no server has it."""
@@ -75,8 +90,13 @@ class Monitors:
             on_update=lambda old, new: self._observe(new, api_version, kind),
             on_delete=self._forget,
         )
+        if kind == "CustomResourceDefinition":
+            informer.add_handler(on_add=self._wake, on_update=lambda old, new: self._wake(new), on_delete=self._wake)
         self._informers[resource.gvr] = informer
         self._tasks[resource.gvr] = group.create_task(informer.run(), name=f"metadata of {resource.gvr}")
+
+    def _wake(self, definition: Object) -> None:
+        self._woken.set()
 
     def _stop(self, gvr: GVR) -> None:
         self._tasks.pop(gvr).cancel()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from apimachinery import gvr, objects
+from apimachinery import errors, gvr, objects
 from client.rest import Client
 from tests.component.controllers import workloads
 from tests.component.controllers.conftest import exists, gone, items, until
@@ -123,3 +123,46 @@ async def test_every_namespace_has_its_account_and_the_ca(client: Client, namesp
         return bool(found["data"] == published["data"])
 
     await until(restored, "the certificate is restored")
+
+
+LAMPS = gvr.GVR("lights.example.com", "v1", "lamps")
+DEFINITION = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "lamps.lights.example.com"},
+    "spec": {
+        "group": "lights.example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "lamps", "kind": "Lamp"},
+        "versions": [
+            {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+        ],
+    },
+}
+
+
+async def test_custom_resources_are_collected_as_any_others(client: Client, namespace: str) -> None:
+    definitions = gvr.GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+    await client.create(definitions, DEFINITION)
+
+    async def served() -> bool:
+        try:
+            await items(client, LAMPS, namespace)
+        except errors.NotFound:
+            return False
+        return True
+
+    await until(served, "lamps are served")
+    head = {"apiVersion": LAMPS.api_version, "kind": "Lamp"}
+    lamp = await client.create(LAMPS, head | {"metadata": {"name": "a"}}, namespace)
+    owner = {"apiVersion": LAMPS.api_version, "kind": "Lamp", "name": "a", "uid": objects.uid_of(lamp)}
+    child = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "of-a", "ownerReferences": [owner]}}
+    await client.create(gvr.CONFIGMAPS, child, namespace)
+    await client.delete(LAMPS, "a", namespace)
+    await gone(client, gvr.CONFIGMAPS, "of-a", namespace)
+    await client.create(LAMPS, head | {"metadata": {"name": "b"}}, namespace)
+    await client.delete(gvr.NAMESPACES, namespace)
+    await gone(client, gvr.NAMESPACES, namespace)
+    assert await items(client, LAMPS, namespace) == []
+    await client.delete(definitions, "lamps.lights.example.com")
+    await gone(client, definitions, "lamps.lights.example.com")
