@@ -27,7 +27,7 @@ from apiserver.admission.webhooks import calling, configuration, reviewing
 from apiserver.aggregation import wiring
 from apiserver.apiextensions.wiring import Extensions
 from apiserver.authentication import authorities, csvfile, requestheader, tokens, union, x509
-from apiserver.authorization import escalation, rbac
+from apiserver.authorization import escalation, expressions, rbac
 from apiserver.authorization import union as authorizers
 from apiserver.authorization.attributes import Authorizer
 from apiserver.filters import chain
@@ -240,8 +240,9 @@ class Worker:
 
     def _admission_chain(self) -> admission.Chain:
         """The plugins that the flags leave, then what no flag switches off."""
-        mutating = reviewing.Reviewer(self._store, self._mutating, self._caller)
-        validating = reviewing.Reviewer(self._store, self._validating, self._caller)
+        decide = expressions.decider(self._authorizer)
+        mutating = reviewing.Reviewer(self._store, self._mutating, self._caller, decide)
+        validating = reviewing.Reviewer(self._store, self._validating, self._caller, decide)
         parts = plugins.Parts(self._store, self._scheme, self._clock, mutating, validating)
         return admission.Chain([*plugins.build(parts, self._config.admission_plugins), *self._guards()])
 

@@ -40,7 +40,7 @@ class Type:
             return f"{self.kind}({inner})" if inner else self.kind
         if self.kind == "optional":
             return f"optional_type({self.params[0]})"
-        return self.kind if self.kind == "object" else self.name or self.kind
+        return "object" if self.name.startswith("object<") else self.name or self.kind
 
 
 BOOL, INT, UINT, DOUBLE, STRING, BYTES = map(Type, ("bool", "int", "uint", "double", "string", "bytes"))

@@ -148,3 +148,69 @@ def test_selectors_leave_objects_out(registered: Registered) -> None:
     selector = {"matchLabels": {"checked": "yes"}}
     registered.add("validating", "some", lambda _: {"allowed": False}, objectSelector=selector)
     assert registered.create().status_code == 201
+
+
+def test_match_conditions_leave_a_webhook_out(registered: Registered, namespace: str) -> None:
+    asked: list[str] = []
+
+    def refuse(request: peers.Review) -> peers.Review:
+        asked.append(request["name"])
+        return {"allowed": False}
+
+    conditions = [
+        {"name": "not-exempt", "expression": "!object.metadata.name.startsWith('exempt')"},
+        {"name": "may-see-secrets", "expression": "authorizer.group('').resource('secrets').check('get').allowed()"},
+        {
+            "name": "in-namespace",
+            "expression": f"namespaceObject.metadata.name == '{namespace}' && request.dryRun == false",
+        },
+    ]
+    registered.add("validating", "conditional", refuse, matchConditions=conditions)
+    assert registered.create("exempt-a").status_code == 201
+    assert registered.create("other").status_code == 400
+    assert asked == ["other"]
+
+
+@pytest.mark.parametrize(("policy", "code"), [("Fail", 403), ("Ignore", 201)])
+def test_a_condition_that_fails_counts_as_the_failure_policy_says(
+    registered: Registered, policy: str, code: int
+) -> None:
+    conditions = [{"name": "fails", "expression": "object.data.missing == 'x'"}]
+    registered.add(
+        "mutating", "failing", lambda request: {"allowed": False}, failurePolicy=policy, matchConditions=conditions
+    )
+    answer = registered.create("a")
+    assert answer.status_code == code
+    if code == 403:
+        error = "expression 'object.data.missing == 'x'' resulted in error: no such key: missing"
+        assert answer.json()["message"] == f'configmaps "a" is forbidden: {error}'
+
+
+def test_a_condition_that_does_not_compile_is_refused(admin: httpx.Client) -> None:
+    webhook = {
+        "name": "a.example.com",
+        "clientConfig": {"url": "https://127.0.0.1/"},
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "matchConditions": [
+            {"name": "a", "expression": "object.metadata.name"},
+            {"name": "b", "expression": "request.nam == 'x'"},
+            {"name": "b", "expression": " "},
+            {"name": "c", "expression": "params.x == 1"},
+        ],
+    }
+    answer = admin.post(
+        f"{_GROUP}/validatingwebhookconfigurations", json={"metadata": {"name": "a"}, "webhooks": [webhook]}
+    )
+    assert answer.status_code == 422
+    causes = {cause["field"]: cause["message"] for cause in answer.json()["details"]["causes"]}
+    at = "webhooks[0].matchConditions"
+    assert causes == {
+        f"{at}[0].expression": 'Invalid value: "object.metadata.name": must evaluate to bool but got dyn',
+        f"{at}[1].expression": "Invalid value: \"request.nam == 'x'\": compilation failed: ERROR: <input>:1:8: "
+        "undefined field 'nam'\n | request.nam == 'x'\n | .......^",
+        f"{at}[2].expression": "Required value",
+        f"{at}[2].name": 'Duplicate value: "b"',
+        f"{at}[3].expression": 'Invalid value: "params.x == 1": compilation failed: ERROR: <input>:1:1: '
+        "undeclared reference to 'params' (in container '')\n | params.x == 1\n | ^",
+    }

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from apimachinery import selectors
 from apimachinery.objects import Object
+from apiserver.admission.conditions import Conditions
 from apiserver.storage.store import Store
 from apiserver.storage.types import Event, StorageError
 
@@ -26,6 +27,7 @@ class Webhook:
     spec: Object
     namespaces: selectors.Selector
     objects: selectors.Selector
+    conditions: Conditions
 
     @property
     def name(self) -> str:
@@ -76,7 +78,8 @@ def _webhooks(configuration: Object) -> Iterator[Webhook]:
     for spec in configuration.get("webhooks") or ():
         namespaces = selectors.from_label_selector(spec.get("namespaceSelector") or {})
         objects = selectors.from_label_selector(spec.get("objectSelector") or {})
-        yield Webhook(configuration["metadata"]["name"], spec, namespaces, objects)
+        conditions = Conditions(spec.get("matchConditions") or ())
+        yield Webhook(configuration["metadata"]["name"], spec, namespaces, objects, conditions)
 
 
 def _ignore(error: StorageError | None) -> None:

@@ -9,6 +9,7 @@ from typing import Protocol
 from apimachinery import errors
 from apimachinery.objects import Object
 from apiserver.admission.chain import Review
+from apiserver.admission.conditions import ConditionsFailed, Decide, Inputs
 from apiserver.admission.webhooks import matching
 from apiserver.admission.webhooks.calling import CallFailed, Verdict
 from apiserver.admission.webhooks.configuration import Webhook, Webhooks
@@ -27,35 +28,47 @@ class Calls(Protocol):
 class Reviewer:
     """Asks webhooks about writes."""
 
-    def __init__(self, store: Store, webhooks: Webhooks, caller: Calls) -> None:
+    def __init__(self, store: Store, webhooks: Webhooks, caller: Calls, decide: Decide) -> None:
         self._store = store
         self._webhooks = webhooks
         self._caller = caller
+        self._decide = decide
 
     def concerned(self, review: Review) -> list[Webhook]:
-        """The webhooks to ask, in order. Raises BadRequest for a dry run that one of them would not survive."""
+        """The webhooks whose rules and selectors match, in order."""
         if not self._webhooks:
             return []
         namespace = self._namespace(review)
-        found = [webhook for webhook in self._webhooks if matching.wants(webhook, review, namespace)]
-        for webhook in found:
-            if review.call.dry_run and webhook.has_side_effects:
-                raise errors.BadRequest(f'admission webhook "{webhook.name}" does not support dry run')
-        return found
+        return [webhook for webhook in self._webhooks if matching.wants(webhook, review, namespace)]
 
     async def ask(self, webhook: Webhook, review: Review) -> Verdict | None:
-        """The verdict; None when the call failed and the webhook's policy is to ignore that."""
-        if webhook.spec.get("matchConditions"):
-            self._failed(webhook, "matchConditions are not supported by this server")
+        """The verdict; None when its conditions leave the webhook out, or when the call failed and its policy is to
+        ignore that. Raises BadRequest for a dry run that it would not survive."""
+        request = admission_request(review)
+        if webhook.conditions and not self._matches(webhook, review, request):
             return None
+        if review.call.dry_run and webhook.has_side_effects:
+            raise errors.BadRequest(f'admission webhook "{webhook.name}" does not support dry run')
         try:
-            verdict = await self._caller.call(webhook, admission_request(review))
+            verdict = await self._caller.call(webhook, request)
         except CallFailed as error:
             self._failed(webhook, f"failed to call webhook: {error}")
             return None
         review.call.warnings += verdict.warnings
         review.call.audit_annotations.update({f"{webhook.name}/{k}": v for k, v in verdict.annotations.items()})
         return verdict
+
+    def _matches(self, webhook: Webhook, review: Review, request: Object) -> bool:
+        """Raises Forbidden when the conditions fail and the webhook's policy is to fail with them."""
+        inputs = Inputs(review, request, self._namespace(review), self._decide)
+        try:
+            return webhook.conditions.match(inputs.bindings)
+        except ConditionsFailed as error:
+            if webhook.fails_open:
+                _log.warning("A6 webhook %s is left out: %s", webhook.name, error)
+                return False
+            row = review.call.resource
+            raise errors.forbidden(row.group, row.resource, review.name, str(error)) from error
 
     def _failed(self, webhook: Webhook, why: str) -> None:
         """Returns when the failure does not matter, else raises InternalError."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from apimachinery import names
 from apimachinery.errors import Cause
@@ -69,6 +70,16 @@ class Webhooks(Strategy):
 
     def validate(self, obj: Object, call: Call) -> list[Cause]:
         return validation.webhooks(obj, mutating=self._mutating)
+
+    def validate_create(self, obj: Object, call: Call) -> list[Cause]:
+        return super().validate_create(obj, call) + validation.webhook_conditions(obj)
+
+    def validate_update(self, new: Object, old: Object, call: Call) -> list[Cause]:
+        return [] if _conditions(new) == _conditions(old) else validation.webhook_conditions(new)
+
+
+def _conditions(obj: Object) -> list[Any]:
+    return [webhook.get("matchConditions") for webhook in obj.get("webhooks") or ()]
 
 
 class WithGeneration(Strategy):

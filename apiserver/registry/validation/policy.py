@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from apimachinery.errors import Cause
 from apimachinery.objects import Object
-from apiserver.registry.validation import causes, scalars
+from apiserver.registry.validation import causes, expressions, scalars
 
 _RBAC = "rbac.authorization.k8s.io"
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
@@ -128,6 +128,7 @@ def priority_class_update(new: Object, old: Object) -> list[Cause]:
 
 
 def webhooks(obj: Object, *, mutating: bool) -> list[Cause]:
+    """All but the match conditions, which are checked only where they change."""
     found: list[Cause] = []
     seen: set[str] = set()
     for index, webhook in enumerate(obj.get("webhooks") or ()):
@@ -175,6 +176,13 @@ def _webhook(webhook: Object, field: str) -> list[Cause]:
         found += _webhook_rule(rule, f"{field}.rules[{index}]")
     found += scalars.label_selector(webhook.get("namespaceSelector"), f"{field}.namespaceSelector")
     return found + scalars.label_selector(webhook.get("objectSelector"), f"{field}.objectSelector")
+
+
+def webhook_conditions(obj: Object) -> list[Cause]:
+    found: list[Cause] = []
+    for index, webhook in enumerate(obj.get("webhooks") or ()):
+        found += expressions.match_conditions(webhook.get("matchConditions"), f"webhooks[{index}].matchConditions")
+    return found
 
 
 def _client(client: Object, field: str) -> list[Cause]:
