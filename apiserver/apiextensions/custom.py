@@ -59,10 +59,17 @@ class Plain(Strategy):
         return self._version.problems(new, old, call.warnings)
 
 
+_METADATA = frozenset({"annotations", "finalizers", "generateName", "labels", "ownerReferences"})
+
+
 class WithStatus(Plain):
     """With `/status`, which alone writes the status and writes nothing else."""
 
     has_status = True
+
+    @property
+    def kept_by_status(self) -> frozenset[str]:
+        return _METADATA
 
     def prepare_status(self, new: Object, old: Object, call: Call) -> None:
         for name in (new.keys() | old.keys()) - {"apiVersion", "kind", "metadata", "status"}:

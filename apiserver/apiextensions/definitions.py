@@ -5,10 +5,14 @@ Source: https://kubernetes.io/docs/reference/kubernetes-api/extend-resources/cus
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from apimachinery import names
 from apimachinery.errors import Cause
 from apimachinery.objects import Object
 from apiserver.apiextensions import clientconfigs, conditions, naming, printing, rules, schemas
+from apiserver.apiextensions.structural import VALIDATIONS
 from apiserver.registry.validation import causes
 
 SCOPES = ("Cluster", "Namespaced")
@@ -27,8 +31,11 @@ def problems(definition: Object) -> list[Cause]:
 def update_problems(new: Object, old: Object) -> list[Cause]:
     """Of a changed one: what has been told of the old one already is not told again where it is unchanged."""
     spec, before = new["spec"], old["spec"]
-    known = {(cause.field, cause.message) for cause in _spec(old)}
-    found = [cause for cause in _spec(new) if (cause.field, cause.message) not in known]
+    rules_before = frozenset(text for version in before["versions"] for text in _rule_texts(version.get("schema")))
+    found = _spec(new, rules_before)
+    if found:
+        known = {(cause.field, cause.message) for cause in _spec(old, rules_before)}
+        found = [cause for cause in found if (cause.field, cause.message) not in known]
     found += status_problems(new)
     if conditions.is_true(old, conditions.ESTABLISHED):
         found += _immutable(spec, before, "scope")
@@ -78,7 +85,7 @@ def _approval(definition: Object) -> list[Cause]:
     return []
 
 
-def _spec(definition: Object) -> list[Cause]:
+def _spec(definition: Object, rules_before: frozenset[str] = frozenset()) -> list[Cause]:
     spec = definition["spec"]
     found = _group(spec.get("group") or "")
     scope = spec.get("scope") or ""
@@ -86,7 +93,7 @@ def _spec(definition: Object) -> list[Cause]:
         found.append(causes.required("spec.scope"))
     elif scope not in SCOPES:
         found.append(causes.unsupported("spec.scope", scope, SCOPES))
-    found += _versions(spec)
+    found += _versions(spec, rules_before)
     wanted = spec.get("names") or {}
     found += [
         causes.required(f"spec.names.{field}")
@@ -111,7 +118,7 @@ def _group(group: str) -> list[Cause]:
     return []
 
 
-def _versions(spec: Object) -> list[Cause]:
+def _versions(spec: Object, rules_before: frozenset[str]) -> list[Cause]:
     found: list[Cause] = []
     versions = spec.get("versions") or []
     for index, version in enumerate(versions):
@@ -119,7 +126,7 @@ def _versions(spec: Object) -> list[Cause]:
         faults = names.dns_1035_label(name)
         if faults:
             found.append(causes.invalid(f"{here}.name", name, ",".join(faults)))
-        found += _version(version, here)
+        found += _version(version, here, rules_before)
     listed = [version.get("name") for version in versions]
     if len(set(listed)) != len(listed):
         found.append(causes.invalid("spec.versions", versions, "must contain unique version names"))
@@ -129,7 +136,7 @@ def _versions(spec: Object) -> list[Cause]:
     return found
 
 
-def _version(version: Object, here: str) -> list[Cause]:
+def _version(version: Object, here: str, rules_before: frozenset[str]) -> list[Cause]:
     found: list[Cause] = []
     warning = version.get("deprecationWarning")
     if warning is not None and not version.get("deprecated"):
@@ -140,7 +147,7 @@ def _version(version: Object, here: str) -> list[Cause]:
     else:
         where = f"{here}.schema.openAPIV3Schema"
         faults = schemas.problems(schema, where)
-        found += faults or rules.problems(schema, where)
+        found += faults or rules.problems(schema, where, rules_before)
     found += printing.scale_problems(version, f"{here}.subresources.scale")
     found += printing.column_problems(version, f"{here}.additionalPrinterColumns")
     return found + printing.selectable_problems(version, f"{here}.selectableFields")
@@ -184,3 +191,15 @@ def _immutable(spec: Object, before: Object, field: str, prefix: str = "") -> li
     if spec.get(field) == before.get(field):
         return []
     return [causes.immutable(f"spec.{prefix}{field}", spec.get(field))]
+
+
+def _rule_texts(schema: Any) -> Iterator[str]:
+    """The rules anywhere in a schema: what they cost is not held against a definition that has them already."""
+    if isinstance(schema, dict):
+        for rule in schema.get(VALIDATIONS) or ():
+            yield rule.get("rule") or ""
+        for below in schema.values():
+            yield from _rule_texts(below)
+    elif isinstance(schema, list):
+        for below in schema:
+            yield from _rule_texts(below)
