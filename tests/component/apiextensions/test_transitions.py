@@ -57,11 +57,13 @@ def test_a_wrong_rule_is_refused_in_upstreams_words(group: Group) -> None:
         _RULES: [{"rule": "self.all(x, x.contains('gpu'))"}],
     }
     answer = group.refused(group.body("wrongs", _version(spec)))
-    told = {cause["field"].partition("[spec].")[2]: cause["message"] for cause in answer["details"]["causes"]}
-    assert "compilation failed: ERROR: <input>:1:5: undefined field 'replica'" in told[f"{_RULES}[0].rule"]
-    assert told[f"{_RULES}[1].rule"].endswith("cel expression must evaluate to a bool")
-    total = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
-    assert told[f"properties[tags].{_RULES}[0].rule"] == f"Forbidden: {total}"
-    assert "estimated rule cost exceeds budget by factor of more than 100x" in answer["message"]
-    uncorrelated = told[f"properties[tags].items.{_RULES}[0].rule"]
+    told: dict[str, list[str]] = {}
+    for cause in answer["details"]["causes"]:
+        told.setdefault(cause["field"].partition("[spec].")[2], []).append(cause["message"])
+    assert "compilation failed: ERROR: <input>:1:5: undefined field 'replica'" in told[f"{_RULES}[0].rule"][0]
+    assert told[f"{_RULES}[1].rule"][0].endswith("cel expression must evaluate to a bool")
+    dear, total = told[f"properties[tags].{_RULES}[0].rule"]
+    assert dear.startswith("Forbidden: estimated rule cost exceeds budget by factor of more than 100x")
+    assert total.endswith("contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema")
+    *_, uncorrelated, _ = told[f"properties[tags].items.{_RULES}[0].rule"]
     assert "oldSelf cannot be used on the uncorrelatable portion of the schema within spec." in uncorrelated
