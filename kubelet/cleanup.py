@@ -74,8 +74,11 @@ class Cleanup:
     def _remove_orphans(self, known: Set[str]) -> None:
         for uid in (self._directories.uids() | self._cgroups.pod_uids()) - known:
             log.info("removing what is left of pod %s", uid, extra={"step": "L6"})
-            self._directories.remove(uid)
-            self._cgroups.remove(uid)
+            try:
+                self._directories.remove(uid)
+                self._cgroups.remove(uid)
+            except OSError as error:  # one that cannot go must not keep the others
+                log.warning("pod %s: %s; tried again at the next sweep", uid, error, extra={"step": "L6"})
         if self._logs_dir.is_dir():
             for folder in self._logs_dir.iterdir():
                 if folder.name.rpartition("_")[2] not in known:

@@ -24,6 +24,8 @@ from kubelet.metrics import Metrics
 
 log = logging.getLogger(__name__)
 RETRY_SECONDS = 1.0
+# A pod that goes must not stay for ever because of its last word; where the API server is away, nor can it be removed
+SETTLE_SECONDS = 30.0
 PARALLEL_WRITES = 16  # one node must not crowd out the others when it restarts
 _REPLACED_LISTS = ("podIPs", "hostIPs")  # merged by key otherwise: an old address would stay
 OWN_CONDITIONS = frozenset({"PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready"})
@@ -99,9 +101,13 @@ class StatusWriter:
             self.seen(heard)
 
     async def settle(self, uid: str) -> None:
-        """Until what was put for this pod is written, or the pod is gone."""
-        while uid in self._busy:
-            await asyncio.wait([self._busy[uid]])
+        """Until what was put for this pod is written, the pod is gone, or the API server has refused it long enough."""
+        try:
+            async with asyncio.timeout(SETTLE_SECONDS):
+                while uid in self._busy:
+                    await asyncio.wait([self._busy[uid]])
+        except TimeoutError:
+            log.warning("pod %s: its last status could not be written in %.0f s", uid, SETTLE_SECONDS)
 
     def forget(self, uid: str) -> None:
         self._pending.pop(uid, None)

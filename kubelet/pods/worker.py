@@ -8,7 +8,8 @@ hour.
 
 `finished`: nothing runs; a pod that is being deleted is now removed from the API, another waits with its last status.
 Guarantees: a restarted kubelet goes on where the last one stopped, for all that is needed is in the API and in the
-runtime.
+runtime. A fault that comes again and again delays a pod, and is told in its events; it never keeps a deleted pod for
+ever: after a few failed rounds past its grace period the pod is ended by force (`force.py`).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from kubelet.images import Event
 from kubelet.metrics import Metrics
 from kubelet.observed import Observed
 from kubelet.plan import Ending, Facts, PodPlan
-from kubelet.pods import identity, spec
+from kubelet.pods import force, identity, spec
 from kubelet.probes.probes import Probes
 from kubelet.status import Known, Verdict
 from kubelet.status_writer import OWN_CONDITIONS, StatusWriter
@@ -49,6 +50,10 @@ log = logging.getLogger(__name__)
 RESYNC_SECONDS = 60.0  # upstream's sync frequency: what no event told is noticed after a minute
 FAULT_SECONDS = 1.0  # first pause after an unexpected failure; doubled up to the maximum
 FAULT_MAX_SECONDS = 60.0
+FAULTS_TO_FORCE = 5  # rounds in a row that failed before a deleted pod is ended by force: half a minute
+LEAVING_SECONDS = (
+    300.0  # beyond the grace period, for one round of a pod that has to end; the runtime's calls take less
+)
 CLOSE_LOOK_SECONDS = 0.1  # first look at a container that is to end soon; doubled until the relist is as quick
 
 
@@ -143,7 +148,7 @@ class PodWorker:
         while not self._gone:
             self._news.clear()
             pause = await self._guarded_step()
-            if pause > 0:
+            if pause > 0 and not self._gone:
                 await self._wait(pause)
         log.info("%s: gone", objects.key_of(self.pod), extra={"step": "L15"})
 
@@ -158,20 +163,42 @@ class PodWorker:
         """One round; failures become a pause. The one place where a pod's errors end."""
         begun = self._parts.clock.monotonic()
         try:
-            pause = await self._step()
+            async with asyncio.timeout(self._limit_seconds()):
+                pause = await (self._leave_by_force() if self._must_force() else self._step())
             self._faults = 0
         except errors.RuntimeUnavailable:
             return FAULT_SECONDS  # the relist says so, once, for all pods
         except (errors.NodeError, api_errors.APIError, ConnectionFailed, OSError, ExceptionGroup) as error:
-            self._faults += 1
-            pause = min(FAULT_SECONDS * 2 ** min(self._faults - 1, 10), FAULT_MAX_SECONDS)
+            pause = self._failed(error)
             log.warning("%s: %s; again in %.0f s", objects.key_of(self.pod), error, pause, extra={"step": "L1"})
-        except Exception:  # a bug about one pod must not stop the node's others
-            self._faults += 1
-            pause = FAULT_MAX_SECONDS
+        except Exception as error:  # a bug about one pod must not stop the node's others
+            pause = self._failed(error)
             log.exception("%s: failed; again in %.0f s", objects.key_of(self.pod), pause, extra={"step": "L1"})
         self._parts.metrics.pod_work.labels("sync").observe(self._parts.clock.monotonic() - begun)
         return pause
+
+    def _failed(self, error: Exception) -> float:
+        """Counts and tells a fault; how long to wait: twice as long each time."""
+        self._faults += 1
+        if not isinstance(error, api_errors.APIError | ConnectionFailed):  # who cannot be reached cannot be told
+            doing, reason = ("syncing", "FailedSync") if self._ending is None else ("killing", "FailedKillPod")
+            self._parts.event(self.pod, "Warning", reason, f"error {doing} pod: {str(error) or type(error).__name__}")
+        return float(min(FAULT_SECONDS * 2 ** min(self._faults - 1, 10), FAULT_MAX_SECONDS))
+
+    def _limit_seconds(self) -> float | None:
+        """A pull may take an hour; a pod that has to end takes its grace period and a little."""
+        if self._ending is None:
+            return None
+        return max(0.0, (self._ending.until - self._parts.clock.now()).total_seconds()) + LEAVING_SECONDS
+
+    @property
+    def _is_leaving(self) -> bool:
+        return objects.is_deleting(self.pod) or not self._in_api
+
+    def _must_force(self) -> bool:
+        ending = self._ending
+        is_late = ending is not None and self._parts.clock.now() >= ending.until
+        return self._is_leaving and is_late and self._faults >= FAULTS_TO_FORCE
 
     async def _step(self) -> float:
         """Look, plan, act, tell. Returns how long nothing need be done; 0: look again at once."""
@@ -256,16 +283,12 @@ class PodWorker:
 
     async def _act(self, pod: Object, todo: PodPlan, observed: Observed) -> Outcome | None:
         """None when the step was given up because the pod has to end (sooner)."""
-        if not todo.acts and not todo.waiting:
-            await self._parts.sync.refresh_volumes(pod)
-            self._waiting = {}
-            return Outcome()
         if todo.acts:
             log.info("%s: %s", objects.key_of(pod), todo, extra={"step": "L15" if todo.stop else "L9"})
             if not self._last:
                 self._tell(observed)  # says that the node has taken it, before the long steps
         self._count_restarts(todo, observed)
-        self._acting = asyncio.create_task(self._parts.sync.execute(pod, todo, observed))
+        self._acting = asyncio.create_task(self._carry_out(pod, todo, observed))
         try:
             outcome = await self._acting
         except asyncio.CancelledError:
@@ -278,6 +301,12 @@ class PodWorker:
             self._acting = None
         self._waiting = outcome.waiting
         return outcome
+
+    async def _carry_out(self, pod: Object, todo: PodPlan, observed: Observed) -> Outcome:
+        if todo.acts or todo.waiting:
+            return await self._parts.sync.execute(pod, todo, observed)
+        await self._parts.sync.refresh_volumes(pod)
+        return Outcome()
 
     def _count_restarts(self, todo: PodPlan, observed: Observed) -> None:
         for stop in todo.stop:
@@ -325,20 +354,28 @@ class PodWorker:
 
     async def _finish(self, pod: Object, observed: Observed) -> None:
         """Nothing runs any more: tell, tidy up, and take a deleted pod out of the API."""
-        leaving = objects.is_deleting(pod) or not self._in_api
-        if self.finished and not leaving:
+        if self.finished and not self._is_leaving:
             return
         self._waiting = {}
         self._tell(observed, ended=True)
         self._parts.probes.release(self.uid)
         await self._parts.cleanup.volumes(pod)
         self.finished = True
-        if leaving:
+        if self._is_leaving:
             await self._parts.writer.settle(self.uid)
             await self._parts.cleanup.everything(pod, observed)
             await self._remove_from_api(pod)
             self._parts.writer.forget(self.uid)
             self._gone = not self._in_api  # else the watch will tell; finalizers may hold the pod for long
+
+    async def _leave_by_force(self) -> float:
+        parts = self._parts
+        await force.end(self.pod, parts.runtime, parts.probes, parts.cleanup)
+        self.finished = True
+        await self._remove_from_api(self.pod)
+        parts.writer.forget(self.uid)
+        self._gone = not self._in_api
+        return RESYNC_SECONDS
 
     async def _remove_from_api(self, pod: Object) -> None:
         if not self._in_api:
