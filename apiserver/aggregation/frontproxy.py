@@ -32,6 +32,7 @@ class FrontProxy:
         self._cert, self._key = config.proxy_client_cert_file, config.proxy_client_key_file
         self._services = services
         self._contexts: dict[tuple[str, bool], ssl.SSLContext] = {}
+        self._believed = believed_names(config)
         self._context("", insecure=True)  # a certificate that cannot be used is found at the start
 
     def target(self, remote: Remote, method: str, path: str, *, insecure: bool = False) -> Target:
@@ -39,6 +40,10 @@ class FrontProxy:
         host, port = self._services.address(remote.service)
         tls = self._context(remote.ca_bundle, insecure=insecure or remote.insecure)
         return Target(host, port, tls, method, path, f"{remote.service.name}.{remote.service.namespace}.svc")
+
+    def passed(self, headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+        """A client's headers without those that an extension server would believe from us."""
+        return [header for header in headers if not header[0].lower().startswith(self._believed)]
 
     def _context(self, bundle: str, *, insecure: bool) -> ssl.SSLContext:
         key = ("" if insecure else bundle, insecure)
@@ -78,5 +83,12 @@ def identity(user: User) -> Headers:
     return headers
 
 
-def without_identity(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
-    return [header for header in headers if not header[0].lower().startswith(_PREFIX)]
+def believed_names(config: Config) -> tuple[bytes, ...]:
+    """How headers begin that name a user: as we send them, and as extension servers are told that others may."""
+    told = (
+        *config.requestheader_username_headers,
+        *config.requestheader_uid_headers,
+        *config.requestheader_group_headers,
+        *config.requestheader_extra_headers_prefix,
+    )
+    return (_PREFIX, *(name.lower().encode() for name in told))

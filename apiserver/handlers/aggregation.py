@@ -62,7 +62,7 @@ class Aggregator:
             await responses.send_text(request, send, 503, f"{error}\n")
 
     async def _pass(self, request: Request, target: Target, receive: Receive, send: Send) -> None:
-        headers = [*frontproxy.without_identity(relay.passed_headers(request)), *frontproxy.identity(request.user)]
+        headers = [*self._front_proxy.passed(relay.passed_headers(request)), *frontproxy.identity(request.user)]
         headers += _forwarded(request)
         if request.headers.get(b"upgrade"):
             await relay.upgrade(request, await ask(target, headers), send)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
 
+from apiserver import config
 from apiserver.aggregation import availability, catalog, frontproxy, registration, remotes, services
 from apiserver.aggregation.availability import Verdict
 from apiserver.aggregation.registration import Served
 from apiserver.aggregation.remotes import Remote, ServicePort
 from apiserver.registry.call import User
+from tests.unit.apiserver.aggregation.test_services import Cache
 
 APPS, WIDGETS = Served("apps", "v1", False), Served("example.com", "v1beta1", True)
 REMOTE = Remote("g", "v1", ServicePort("ns", "svc", 443), "", False, False, 1000, 15)
@@ -100,8 +103,20 @@ def test_a_user_is_told_in_headers_that_no_client_can_add_to() -> None:
         (b"X-Remote-Extra-scopes%2Fx%20y", b"1"),
         (b"X-Remote-Extra-scopes%2Fx%20y", b"2"),
     ]
+
+
+def test_no_header_gets_through_that_an_extension_server_would_believe_from_us() -> None:
+    settings = config.Config(
+        (), requestheader_username_headers=("X-Who",), requestheader_extra_headers_prefix=("X-More-",)
+    )
+    proxy = frontproxy.FrontProxy(settings, found_nowhere())
     sent = [(b"accept", b"x"), (b"x-remote-user", b"root"), (b"X-Remote-Group", b"system:masters")]
-    assert frontproxy.without_identity(sent) == [(b"accept", b"x")]
+    sent += [(b"x-who", b"root"), (b"x-more-scopes", b"all"), (b"x-other", b"y")]
+    assert proxy.passed(sent) == [(b"accept", b"x"), (b"x-other", b"y")]
+
+
+def found_nowhere() -> services.Services:
+    return services.Services(Cache({}), random.Random(1), by_endpoints=False)
 
 
 def test_an_api_service_without_a_service_leads_nowhere_else() -> None:
