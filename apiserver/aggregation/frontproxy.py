@@ -7,10 +7,12 @@ Source: https://kubernetes.io/docs/tasks/extend-kubernetes/configure-aggregation
 from __future__ import annotations
 
 import base64
+import re
 import ssl
 from collections.abc import Iterable
 from urllib.parse import quote
 
+from apimachinery import errors
 from apiserver.aggregation.remotes import Remote
 from apiserver.aggregation.services import Services
 from apiserver.backend import Target
@@ -21,6 +23,7 @@ Headers = list[tuple[bytes, bytes]]
 
 AGGREGATOR = User("system:kube-aggregator", groups=("system:masters",))
 _PREFIX = b"x-remote-"
+_UNFIT = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 # Distinct ways to check a server whose contexts are kept
 _CONTEXTS_MAX = 64
 
@@ -72,7 +75,10 @@ class FrontProxy:
 
 
 def identity(user: User) -> Headers:
-    """The user, as headers. An extra's name may hold what a header's may not, so it is percent-encoded."""
+    """The user, as headers. An extra's name may hold what a header's may not, so it is percent-encoded.
+
+    Raises InternalError for a user whose name or groups no header can hold: a line break would begin another header.
+    """
     headers = [(b"X-Remote-User", user.name.encode())]
     if user.uid:
         headers.append((b"X-Remote-Uid", user.uid.encode()))
@@ -80,6 +86,9 @@ def identity(user: User) -> Headers:
     for key, values in user.extra.items():
         name = b"X-Remote-Extra-" + quote(key.lower(), safe="").encode()
         headers += [(name, value.encode()) for value in values]
+    for name, value in headers:
+        if _UNFIT.search(value):
+            raise errors.InternalError(f'net/http: invalid header field value for "{name.decode()}"')
     return headers
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from apimachinery import errors
 from apiserver import config
 from apiserver.aggregation import availability, catalog, frontproxy, registration, remotes, services
 from apiserver.aggregation.availability import Verdict
@@ -103,6 +104,12 @@ def test_a_user_is_told_in_headers_that_no_client_can_add_to() -> None:
         (b"X-Remote-Extra-scopes%2Fx%20y", b"1"),
         (b"X-Remote-Extra-scopes%2Fx%20y", b"2"),
     ]
+
+
+@pytest.mark.parametrize("user", [User("a\r\nX-Remote-Group: system:masters"), User("a", groups=("b\nc",))])
+def test_a_user_that_no_header_can_hold_is_refused(user: User) -> None:
+    with pytest.raises(errors.InternalError, match="invalid header field value"):
+        frontproxy.identity(user)
 
 
 def test_no_header_gets_through_that_an_extension_server_would_believe_from_us() -> None:
