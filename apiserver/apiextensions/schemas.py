@@ -292,12 +292,10 @@ def _nested(schema: Schema, path: str, *, skip_any: bool = False) -> list[Cause]
 
 
 def _pattern(schema: Schema, path: str) -> list[Cause]:
-    try:
-        patterns.compiled(schema.get("pattern") or "")
-    except ValueError as error:
-        text = f"must be a valid regular expression, but isn't: {error}"
-        return [causes.invalid(f"{path}.pattern", schema["pattern"], text)]
-    return []
+    pattern = schema.get("pattern") or ""
+    why = patterns.problem(pattern)
+    text = f"must be a valid regular expression, but isn't: {why}"
+    return [causes.invalid(f"{path}.pattern", pattern, text)] if why else []
 
 
 def _completeness(schema: Schema, described: Schema, path: str) -> list[Cause]:

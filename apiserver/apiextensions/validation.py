@@ -46,7 +46,7 @@ class Validator:
         self._nullable = bool(schema.get("nullable"))
         self._enum: list[Any] | None = schema.get("enum") or None
         self._format: str = schema.get("format") or ""
-        self._pattern = patterns.compiled(schema["pattern"]) if schema.get("pattern") else None
+        self._pattern: str = schema.get("pattern") or ""
         own = is_resource or bool(schema.get(EMBEDDED))
         self._properties = {
             name: Validator(field)
@@ -116,8 +116,8 @@ class Validator:
             limit = self._schema.get("minLength")
             if limit is not None and len(value) < limit:
                 found.append(_invalid(path, value, f"should be at least {limit} chars long"))
-        if self._pattern is not None and self._pattern.search(value) is None:
-            found.append(_invalid(path, value, f"should match '{self._schema['pattern']}'"))
+        if self._pattern and not patterns.matches(self._pattern, value):
+            found.append(_invalid(path, value, f"should match '{self._pattern}'"))
         if self._format and not formats.is_valid(self._format, value):
             found.append(_type_invalid(path, value, self._format, value))
         return found

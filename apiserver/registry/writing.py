@@ -276,7 +276,8 @@ class Writer:
         raw = await conversion.written(resource, new)
         if _is_finished(strategy, new):
             return await self._remove(call, new, raw, current)
-        if new == old or _differs_in_times_only(new, old):
+        same = new == old
+        if conversion.is_current(resource, raw, current) if same else _differs_in_times_only(new, old):
             return await self._unchanged(resource, current, fresh)
         if call.dry_run:
             return await conversion.answered(resource, new, Stored(current.key, raw, current.revision))

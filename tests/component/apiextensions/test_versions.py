@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from tests.component import peers
-from tests.component.apiextensions.conftest import Group, Json, spec, until, version
+from tests.component.apiextensions.conftest import DEFINITIONS, Group, Json, spec, until, version
 
 MERGE = {"content-type": "application/merge-patch+json"}
 
@@ -120,3 +120,29 @@ def test_what_a_webhook_does_wrong_is_told(group: Group, admin: httpx.Client, tm
         assert "must have the same name: a != z" in told(wrong)
         assert admin.get(f"{path}/a").status_code == 200
     assert "failed: Post" in admin.get(f"{old_path}/a").json()["message"]
+
+
+def test_writing_an_object_as_it_is_moves_it_to_the_new_storage_version(group: Group, admin: httpx.Client) -> None:
+    fields = spec(size={"type": "integer"})
+    path = group.define("lamps", version(schema=fields), version("v2", storage=False, schema=fields))
+    made = admin.post(path, json=group.object("lamps", "a", spec={"size": 1})).json()
+    same = admin.put(f"{path}/a", json=made).json()
+    assert same["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+    versions = [version(schema=fields, storage=False), version("v2", schema=fields)]
+    assert group.change("lamps", {"spec": {"versions": versions}}).status_code == 200
+    assert group.definition("lamps")["status"]["storedVersions"] == ["v1", "v2"]
+
+    def moved() -> bool:
+        answer = admin.put(f"{path}/a", json=made)
+        assert answer.status_code == 200, answer.text
+        return bool(answer.json()["metadata"]["resourceVersion"] != made["metadata"]["resourceVersion"])
+
+    until(moved, "the object is written anew")
+    now = admin.get(f"{path}/a").json()
+    again = admin.put(f"{path}/a", json=now).json()
+    assert again["metadata"]["resourceVersion"] == now["metadata"]["resourceVersion"]
+    status = {"status": {"storedVersions": ["v2"]}}
+    merge = {"content-type": "application/merge-patch+json"}
+    settled = admin.patch(f"{DEFINITIONS}/lamps.{group.name}/status", json=status, headers=merge)
+    assert settled.json()["status"]["storedVersions"] == ["v2"]
+    assert group.change("lamps", {"spec": {"versions": [version("v2", schema=fields)]}}).status_code == 200

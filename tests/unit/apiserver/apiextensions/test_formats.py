@@ -41,8 +41,12 @@ def test_an_unknown_format_is_only_a_note() -> None:
 
 
 def test_patterns_mean_what_they_mean_in_go() -> None:
-    assert patterns.compiled("^[[:alpha:]]+$").search("abc")
-    assert not patterns.compiled("^a$").search("a\n")
-    assert not patterns.compiled(r"^\d$").search("٣")
-    with pytest.raises(ValueError, match="invalid or unsupported Perl syntax"):
-        patterns.compiled("(?=a)")
+    assert patterns.matches("^[[:alpha:]]+$", "abc")
+    assert not patterns.matches("^a$", "a\n")
+    assert not patterns.matches(r"^\d$", "٣")
+    assert patterns.problem("^[a-z]+$") == ""
+    assert patterns.problem("(?=a)") == "error parsing regexp: invalid perl operator: `(?=`"
+
+
+def test_no_pattern_takes_for_ever() -> None:
+    assert not patterns.matches("^(a+)+$", "a" * 40 + "!")
