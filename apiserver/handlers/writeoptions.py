@@ -32,7 +32,8 @@ def read(request: Request, call: Call) -> None:
     call.force = force is True
     call.field_validation = validation or "Warn"
     found = field_manager(call.field_manager, "fieldManager")
-    if call.verb == "patch" and force is not None and request.header(b"content-type") != patches.APPLY:
+    is_apply = request.header(b"content-type").partition(";")[0].strip() == patches.APPLY
+    if call.verb == "patch" and force is not None and not is_apply:
         found.append(causes.forbidden("force", "may not be specified for non-apply patch"))
     found += dry_run_problems(dry_run)
     if validation not in _VALIDATIONS:

@@ -82,7 +82,8 @@ def test_applies_are_answered_and_forgotten(admin: httpx.Client, path: str) -> N
     changed = DEPLOYMENT | {"spec": DEPLOYMENT["spec"] | {"replicas": 7}}
     refused = admin.patch(f"{path}/d", json=changed, headers=APPLY, params=DRY)
     assert (refused.status_code, refused.json()["reason"]) == (409, "Conflict")
-    forced = admin.patch(f"{path}/d", json=changed, headers=APPLY, params=DRY | {"force": "true"})
+    typed = {"content-type": APPLY["content-type"] + "; charset=utf-8"}
+    forced = admin.patch(f"{path}/d", json=changed, headers=typed, params=DRY | {"force": "true"})
     assert (forced.status_code, forced.json()["spec"]["replicas"]) == (200, 7)
     new = DEPLOYMENT | {"metadata": {"name": "new"}}
     assert admin.patch(f"{path}/new", json=new, headers=APPLY, params=DRY).status_code == 201
