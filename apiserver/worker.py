@@ -23,6 +23,7 @@ from apimachinery.clock import Clock, SystemClock
 from apiserver import app, bootstrap, config, gauges, inflight, metrics, server, supervisor
 from apiserver.admission import chain as admission
 from apiserver.admission import plugins
+from apiserver.admission.policies import definitions
 from apiserver.admission.webhooks import calling, configuration, reviewing
 from apiserver.aggregation import wiring
 from apiserver.apiextensions.wiring import Extensions
@@ -71,6 +72,7 @@ class Worker:
         self._rbac = rbac.RBAC()
         self._mutating = configuration.Webhooks(configuration.MUTATING)
         self._validating = configuration.Webhooks(configuration.VALIDATING)
+        self._policies = definitions.Policies()
         self._caller = calling.Caller(self._store)
         self._extensions = Extensions(self._scheme, self._store, self._clock, self._caller)
         self._authorizer = self._authorizers()
@@ -97,7 +99,14 @@ class Worker:
     async def life(self) -> AsyncIterator[None]:
         """Within it requests can be served. Raises Unavailable when etcd does not answer."""
         await self._store.start()
-        for follower in (self._rbac, self._mutating, self._validating, self._extensions, self._aggregation):
+        for follower in (
+            self._rbac,
+            self._mutating,
+            self._validating,
+            self._policies,
+            self._extensions,
+            self._aggregation,
+        ):
             follower.follow(self._store)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._bootstrap()), group.create_task(self._registry.run())]
@@ -243,7 +252,7 @@ class Worker:
         decide = expressions.decider(self._authorizer)
         mutating = reviewing.Reviewer(self._store, self._mutating, self._caller, decide)
         validating = reviewing.Reviewer(self._store, self._validating, self._caller, decide)
-        parts = plugins.Parts(self._store, self._scheme, self._clock, mutating, validating)
+        parts = plugins.Parts(self._store, self._scheme, self._clock, mutating, validating, self._policies, decide)
         return admission.Chain([*plugins.build(parts, self._config.admission_plugins), *self._guards()])
 
     def _guards(self) -> list[admission.Plugin]:

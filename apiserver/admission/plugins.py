@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from apimachinery.clock import Clock
     from apiserver.admission.chain import Plugin
+    from apiserver.admission.conditions import Decide
+    from apiserver.admission.policies.definitions import Policies
     from apiserver.admission.webhooks.reviewing import Reviewer
     from apiserver.scheme.scheme import Scheme
     from apiserver.storage.store import Store
@@ -28,6 +30,8 @@ class Parts:
     clock: Clock
     mutating: Reviewer
     validating: Reviewer
+    policies: Policies
+    decide: Decide
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,7 @@ PLUGINS = (
     Row("Priority", "apiserver.admission.priority"),
     Row("DefaultTolerationSeconds", "apiserver.admission.default_toleration_seconds"),
     Row("MutatingAdmissionWebhook", "apiserver.admission.webhooks.mutating"),
+    Row("ValidatingAdmissionPolicy", "apiserver.admission.policies.validating"),
     Row("ValidatingAdmissionWebhook", "apiserver.admission.webhooks.validating"),
 )
 NAMES = tuple(row.name for row in PLUGINS)

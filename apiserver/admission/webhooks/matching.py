@@ -5,6 +5,9 @@ Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admis
 
 from __future__ import annotations
 
+from typing import Protocol
+
+from apimachinery import selectors
 from apimachinery.objects import Object
 from apiserver.admission.chain import Review
 from apiserver.admission.webhooks.configuration import Webhook
@@ -14,6 +17,16 @@ _GROUP = "admissionregistration.k8s.io"
 _EXEMPT = frozenset({"mutatingwebhookconfigurations", "validatingwebhookconfigurations"})
 
 
+class Selecting(Protocol):
+    """What selects objects by their labels, and by those of their namespaces."""
+
+    @property
+    def namespaces(self) -> selectors.Selector: ...
+
+    @property
+    def objects(self) -> selectors.Selector: ...
+
+
 def wants(webhook: Webhook, review: Review, namespace: Object | None) -> bool:
     """`namespace` is the object's namespace; None where it has none."""
     row = review.call.resource
@@ -21,7 +34,7 @@ def wants(webhook: Webhook, review: Review, namespace: Object | None) -> bool:
         return False
     if not any(covers(rule, review) for rule in webhook.spec.get("rules") or ()):
         return False
-    return _in_namespaces(webhook, review, namespace) and _selects(webhook, review)
+    return in_namespaces(webhook, review, namespace) and selects(webhook, review)
 
 
 def covers(rule: Object, review: Review) -> bool:
@@ -57,7 +70,7 @@ def _has_resource(values: list[str] | tuple[str, ...], resource: str, subresourc
     return False
 
 
-def _in_namespaces(webhook: Webhook, review: Review, namespace: Object | None) -> bool:
+def in_namespaces(webhook: Selecting, review: Review, namespace: Object | None) -> bool:
     if not webhook.namespaces:
         return True
     if review.call.resource.resource == "namespaces" and review.call.resource.group == "":
@@ -65,7 +78,7 @@ def _in_namespaces(webhook: Webhook, review: Review, namespace: Object | None) -
     return namespace is None or webhook.namespaces.matches(namespace["metadata"].get("labels"))
 
 
-def _selects(webhook: Webhook, review: Review) -> bool:
+def selects(webhook: Selecting, review: Review) -> bool:
     if not webhook.objects:
         return True
     candidates = [obj for obj in (review.obj, review.old) if obj is not None]

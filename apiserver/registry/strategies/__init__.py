@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from apiserver.registry.strategies import apiservices, core, definitions, pods, policy, services, workloads
+from apiserver.registry.strategies import apiservices, core, definitions, pods, policies, policy, services, workloads
 from apiserver.registry.strategies.base import Strategy, WithStatus
 from apiserver.scheme.resources import Resource
 
@@ -51,7 +51,8 @@ TABLE: dict[tuple[str, str], Strategy] = {
     (_RBAC, "roles"): policy.Roles(),
     ("storage.k8s.io", "volumeattachments"): STATUS_ONLY,
     (_ADMISSION, "mutatingwebhookconfigurations"): policy.Webhooks(mutating=True),
-    (_ADMISSION, "validatingadmissionpolicybindings"): WITH_GENERATION,
+    (_ADMISSION, "validatingadmissionpolicies"): policies.AdmissionPolicies(),
+    (_ADMISSION, "validatingadmissionpolicybindings"): policies.AdmissionPolicyBindings(),
     (_ADMISSION, "validatingwebhookconfigurations"): policy.Webhooks(mutating=False),
     ("scheduling.k8s.io", "priorityclasses"): policy.PriorityClasses(),
     ("coordination.k8s.io", "leases"): core.Leases(),

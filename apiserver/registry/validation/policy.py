@@ -173,7 +173,7 @@ def _webhook(webhook: Object, field: str) -> list[Cause]:
         found.append(causes.invalid(f"{field}.timeoutSeconds", seconds, why))
     found += _client(webhook.get("clientConfig") or {}, f"{field}.clientConfig")
     for index, rule in enumerate(webhook.get("rules") or ()):
-        found += _webhook_rule(rule, f"{field}.rules[{index}]")
+        found += webhook_rule(rule, f"{field}.rules[{index}]")
     found += scalars.label_selector(webhook.get("namespaceSelector"), f"{field}.namespaceSelector")
     return found + scalars.label_selector(webhook.get("objectSelector"), f"{field}.objectSelector")
 
@@ -201,7 +201,7 @@ def _client(client: Object, field: str) -> list[Cause]:
     return found
 
 
-def _webhook_rule(rule: Object, field: str) -> list[Cause]:
+def webhook_rule(rule: Object, field: str) -> list[Cause]:
     found = [
         causes.required(f"{field}.{name}") for name in ("apiGroups", "apiVersions", "resources") if not rule.get(name)
     ]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 from typing import Any
@@ -13,7 +14,7 @@ from apiserver.scheme.resources import Resource
 
 PODS = Resource("", "v1", "pods", "Pod", "pod", True, "/registry/pods")
 NOTHING: Any = None
-PARTS = plugins.Parts(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING)
+PARTS = plugins.Parts(*([NOTHING] * len(dataclasses.fields(plugins.Parts))))
 
 
 @pytest.mark.parametrize("row", plugins.PLUGINS, ids=plugins.NAMES)
