@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 SEED_VARIABLE = "ARMILLARY_FUZZ_SEED"
 """Set by the long form (`python -m tests.fuzz`): the seed of this round."""
-_LONG_FACTOR = 15
+_LONG_FACTOR = 5
 
 
 def examples(count: int) -> settings:

@@ -22,12 +22,13 @@ _AUTHORIZED = f"Authorization: Bearer {TOKEN}\r\n".encode()
 
 
 class Answer(NamedTuple):
-    """What came back; code 0 when the server closed the connection without a word."""
+    """What came back, and to what; code 0 when the server closed the connection without a word."""
 
     code: int
     headers: dict[str, str]
     body: bytes
     seconds: float
+    request: bytes = b""
 
 
 class Target(harness.Server):
@@ -87,7 +88,7 @@ class Target(harness.Server):
                 answer = None
             if answer is not None or fresh:
                 break
-        return answer or Answer(0, {}, b"", time.monotonic() - start)
+        return (answer or Answer(0, {}, b"", time.monotonic() - start))._replace(request=request)
 
     def _receive(self, connection: ssl.SSLSocket, method: str, start: float) -> Answer | None:
         data = bytearray()

@@ -53,5 +53,5 @@ class Definitions(WithStatus):
 def _with_stored(definition: Object, versions: list[str]) -> list[str]:
     """The versions that objects may be kept in, with the one that new ones are."""
     listed = (definition.get("spec") or {}).get("versions") or ()
-    current = [version["name"] for version in listed if version.get("storage")]
+    current = [version.get("name", "") for version in listed if version.get("storage")]
     return versions + [name for name in current if name not in versions]
