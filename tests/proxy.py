@@ -19,6 +19,7 @@ class Proxy:
         self._writers: list[tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = []
         self._answers = asyncio.Event()
         self._answers.set()
+        self._held: dict[asyncio.StreamWriter, asyncio.Event] = {}
         self.refusing = False
         self.connections = 0
         self.url = ""
@@ -42,8 +43,17 @@ class Proxy:
         """Requests still pass; what etcd says is kept back."""
         self._answers.clear()
 
+    def hold_one(self, number: int) -> None:
+        """As `hold_answers`, for one of the clients: the others go on, and know more than it."""
+        clients = [client for client, _ in self._writers if not client.is_closing()]
+        if clients:
+            self._held[clients[number % len(clients)]] = asyncio.Event()
+
     def release_answers(self) -> None:
         self._answers.set()
+        for event in self._held.values():
+            event.set()
+        self._held = {}
 
     def cut(self) -> None:
         """Every connection breaks now; what was held back is lost."""
@@ -87,6 +97,8 @@ class Proxy:
         with contextlib.suppress(OSError):
             while data := await reader.read(65_536):
                 await self._answers.wait()
+                if held := self._held.get(writer):
+                    await held.wait()
                 for frame in parser.feed(data):
                     writer.write(frames.build(*frame))
                 await writer.drain()

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from tests.history.journal import Journal
-from tests.history.world import World
+from tests.history.world import WORKERS, World
 
 # How many revisions behind the newest a compaction leaves: fewer than what a watcher that pauses may have missed
 _KEPT_REVISIONS = 20
@@ -92,6 +92,13 @@ async def delay_answers(scene: Scene) -> None:
     scene.world.proxy.release_answers()
 
 
+async def delay_one_workers_answers(scene: Scene) -> None:
+    """One worker falls behind while the others go on: what it says meanwhile must not be the past."""
+    scene.world.proxy.hold_one(scene.random.randrange(WORKERS))
+    await scene.pause()
+    scene.world.proxy.release_answers()
+
+
 async def lose_answers(scene: Scene) -> None:
     """etcd does what it is asked, and the answers never come."""
     scene.world.proxy.hold_answers()
@@ -117,6 +124,7 @@ FAULTS: tuple[Fault, ...] = (
     cut_etcd,
     part_from_etcd,
     delay_answers,
+    delay_one_workers_answers,
     lose_answers,
     compact_etcd,
 )

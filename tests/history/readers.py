@@ -28,6 +28,10 @@ class Reader:
             mode = self._random.choice((e.CONSISTENT, e.CACHED, e.NOT_OLDER, e.EXACT))
             await self.list(mode, paged=self._random.random() < 0.5)
 
+    async def read_back(self, name: str) -> None:
+        """What has just been written, or is newer."""
+        await self.get(name, e.CONSISTENT)
+
     async def get(self, name: str, mode: str) -> e.Get:
         mode, rv = self._revision(mode)
         query = {e.CONSISTENT: "", e.CACHED: "?resourceVersion=0"}.get(mode, f"?resourceVersion={rv}")

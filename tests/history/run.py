@@ -76,12 +76,8 @@ class Run:
         return self._recorder.entries
 
     def _clients(self) -> list[Coroutine[Any, Any, None]]:
-        writers = [
-            Writer(self._session(f"w{number}"), self._seed(), self._memory, self._recorder) for number in range(WRITERS)
-        ]
-        readers = [
-            Reader(self._session(f"r{number}"), self._seed(), self._memory, self._recorder) for number in range(READERS)
-        ]
+        writers = [self._writer(f"w{number}") for number in range(WRITERS)]
+        readers = [self._reader(f"r{number}") for number in range(READERS)]
         steps = [writer.step for writer in writers] + [reader.step for reader in readers]
         return [self._keep_working(step) for step in steps]
 
@@ -110,20 +106,26 @@ class Run:
 
     async def _come_to_rest(self, journal: Journal, watching: list[Watcher]) -> None:
         """A last write, last reads, and time for everyone to get there."""
-        writer = Writer(self._session("f0"), self._seed(), self._memory, self._recorder)
+        writer = self._writer("f0")
         data = {e.MARKER: "f0-1"}
         fence = await writer.write(plan("apply", FENCE, None, data, objects.ON))
         while fence.rv is None:
             await asyncio.sleep(_ASK_AGAIN_SECONDS)
             data = {e.MARKER: f"f0-{next(self._numbers)}-again"}
             fence = await writer.write(plan("apply", FENCE, None, data, objects.ON))
-        reader = Reader(self._session("r-last"), self._seed(), self._memory, self._recorder)
-        await reader.list(e.CONSISTENT, paged=False)
+        await self._reader("r-last").list(e.CONSISTENT, paged=False)
         rv, deadline = fence.rv, self._now() + _REST_SECONDS
         while self._now() < deadline and (journal.rv < rv or any((w.rv or 0) < rv for w in watching)):
             await asyncio.sleep(0.05)
         assert journal.rv >= rv, "the journal has not come to the end: nothing can be checked"
         self._recorder.add(e.Fence(rv, self._now(), [watcher.name for watcher in watching]))
+
+    def _writer(self, name: str) -> Writer:
+        reader = self._reader(f"{name}-reader")
+        return Writer(self._session(name), reader.read_back, self._seed(), self._memory, self._recorder)
+
+    def _reader(self, name: str) -> Reader:
+        return Reader(self._session(name), self._seed(), self._memory, self._recorder)
 
     def _watcher(self, number: int) -> Watcher:
         connect = watchers.opener(self._world.port, self._world.context)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,8 @@ from tests.history.sessions import Session
 NAMES = tuple(f"object-{number:02d}" for number in range(24))
 # Versions that were seen some time ago: what stale writes are made of
 REMEMBERED = 64
+# How often a write is read back at once, most likely from another worker: it must know of it
+FOLLOWED_UP = 0.4
 
 _MERGE, _JSON, _APPLY = "application/merge-patch+json", "application/json-patch+json", "application/apply-patch+yaml"
 
@@ -53,8 +56,17 @@ class Planned:
 class Writer:
     """One client. `memory` is shared by all writers, so that they write upon each other's versions."""
 
-    def __init__(self, session: Session, seed: random.Random, memory: deque[e.Version], recorder: e.Recorder) -> None:
+    def __init__(
+        self,
+        session: Session,
+        follow_up: Callable[[str], Awaitable[None]],
+        seed: random.Random,
+        memory: deque[e.Version],
+        recorder: e.Recorder,
+    ) -> None:
+        """`follow_up` reads an object by name, on another connection."""
         self._session = session
+        self._follow_up = follow_up
         self._random = seed
         self._memory = memory
         self._recorder = recorder
@@ -69,7 +81,9 @@ class Writer:
             base = self._random.choice(self._memory)
         elif choice in ("update fresh", "json patch"):
             base = await self._read(name)
-        await self.write(plan(choice.split()[0], base.name if base else name, base, *self._next(choice)))
+        write = await self.write(plan(choice.split()[0], base.name if base else name, base, *self._next(choice)))
+        if write.outcome == e.OK and self._random.random() < FOLLOWED_UP:
+            await self._follow_up(write.name)
 
     async def write(self, planned: Planned) -> e.Write:
         result = await self._session.ask(planned.method, planned.path, planned.body, planned.content_type)
