@@ -77,6 +77,12 @@ def body_type(header: str) -> str:
     raise unsupported([JSON, YAML, PROTOBUF])
 
 
+def refuse_binary(content_type: str) -> None:
+    """For bodies that have no protobuf form. Raises UnsupportedMediaType."""
+    if body_type(content_type) == PROTOBUF:
+        raise unsupported([JSON, YAML])
+
+
 def unsupported(accepted: list[str]) -> errors.UnsupportedMediaType:
     return errors.UnsupportedMediaType(
         "the body of the request was in an unknown format - accepted media types include: " + ", ".join(accepted)

@@ -132,7 +132,10 @@ class Controller:
         return False
 
     async def _count(self, definition: Object) -> int:
+        """Whether there are objects left: 0 or 1."""
         row = rows.stored(definition, self._registry.scheme.schemas, self._converter)
+        if rows.is_built_in(row):
+            return 0
         return len((await self._store.list(row.range(), limit=1)).items)
 
     async def _delete_objects(self, definition: Object) -> None:

@@ -12,14 +12,11 @@ from typing import Any
 from apimachinery.objects import Object
 from apiserver.apiextensions import rows
 from apiserver.apiextensions.conversion import Converter
-from apiserver.scheme import table
 from apiserver.scheme.resources import Resource
 from apiserver.scheme.scheme import Scheme
 from apiserver.storage import types
 from apiserver.storage.store import Store
 
-# What is built in is never another's: a definition in such a group-version is accepted and not served, as upstream
-_BUILT_IN = frozenset((row.group, row.version) for row in table.BUILTIN)
 PREFIX = "/registry/apiextensions.k8s.io/customresourcedefinitions/"
 
 
@@ -47,8 +44,7 @@ class Follower:
         before, old = self._serving.get(name, (None, []))
         if basis == before:
             return
-        wanted = rows.served(definition, self._scheme.schemas, self._converter)
-        new = [row for row in wanted if (row.group, row.version) not in _BUILT_IN]
+        new = rows.served(definition, self._scheme.schemas, self._converter)
         self._serving[name] = (basis, new)
         self._drop(old)
         for row in new:

@@ -9,9 +9,12 @@ from apiserver.apiextensions import columns, conditions
 from apiserver.apiextensions.conversion import Converter
 from apiserver.apiextensions.custom import Custom
 from apiserver.apiextensions.version import Version
+from apiserver.scheme import table
 from apiserver.scheme.resources import Resource, Subresource
 
 SCALE = GVK("autoscaling", "v1", "Scale")
+_VERSIONS = frozenset((row.group, row.version) for row in table.BUILTIN)
+_PREFIXES = frozenset(row.prefix for row in table.BUILTIN)
 _SUBRESOURCE_VERBS = ("get", "patch", "update")
 
 
@@ -21,7 +24,16 @@ def served(definition: Object, known: schemas.Schemas, converter: Converter) -> 
         return []
     wanted = [spec for spec in definition["spec"]["versions"] if spec.get("served")]
     wanted.sort(key=lambda spec: not spec.get("storage"))  # the stored form first, as discovery's hashes expect
-    return [row(definition, spec, known, converter) for spec in wanted]
+    made = [row(definition, spec, known, converter) for spec in wanted]
+    return [row for row in made if not is_built_in(row)]
+
+
+def is_built_in(row: Resource) -> bool:
+    """Whether the group-version, or the place in etcd, is a built-in kind's.
+
+    Such a definition is accepted, as upstream, but not served, and no objects are removed with it: they are others'.
+    """
+    return (row.group, row.version) in _VERSIONS or row.prefix in _PREFIXES
 
 
 def stored(definition: Object, known: schemas.Schemas, converter: Converter) -> Resource:

@@ -200,6 +200,8 @@ class Resources:
         await self._send(request, send, 200, renderer.list(result))
 
     async def _decode(self, request: Request, call: Call, receive: Receive) -> Object:
+        if call.resource.custom is not None and not call.subresource:  # no message has its fields
+            negotiation.refuse_binary(request.header(b"content-type"))
         body, is_yaml = await bodies.read_encoded(request, receive)
         sub = call.resource.subresource(call.subresource) if call.subresource else None
         expected = sub.kind if sub is not None else None

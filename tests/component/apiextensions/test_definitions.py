@@ -182,3 +182,17 @@ def test_a_protected_group_needs_an_approval(group: Group) -> None:
     group.established("lamps")
     verdict = condition(group.definition("lamps"), "KubernetesAPIApproved")
     assert (verdict["status"], verdict["reason"]) == ("False", "UnapprovedAnnotation")
+
+
+def test_a_definition_with_a_built_in_kinds_place_takes_nothing_of_it_along(group: Group, admin: httpx.Client) -> None:
+    group.define("lamps", version())
+    group.name, own = "apiextensions.k8s.io", group.name
+    body = group.body("customresourcedefinitions", version("v2"), kind="Other")
+    body["metadata"]["annotations"] = {"api-approved.kubernetes.io": "unapproved, a test"}
+    group.post(body)
+    group.established("customresourcedefinitions")
+    assert admin.get("/apis/apiextensions.k8s.io/v2/customresourcedefinitions").status_code == 404
+    admin.delete(f"{DEFINITIONS}/customresourcedefinitions.apiextensions.k8s.io")
+    gone = f"{DEFINITIONS}/customresourcedefinitions.apiextensions.k8s.io"
+    until(lambda: admin.get(gone).status_code == 404, "the definition is gone")
+    assert admin.get(f"{DEFINITIONS}/lamps.{own}").status_code == 200

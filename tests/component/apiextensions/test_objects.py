@@ -243,3 +243,24 @@ def test_cluster_scoped_objects_have_no_namespace(group: Group, admin: httpx.Cli
 def test_a_deprecated_version_warns(group: Group, admin: httpx.Client) -> None:
     path = group.define("lamps", version(deprecated=True))
     assert admin.get(path).headers["warning"] == f'299 - "{group.name}/v1 Lamp is deprecated"'
+
+
+def test_custom_resources_have_no_protobuf_form(group: Group, admin: httpx.Client) -> None:
+    path = group.define("lamps", version())
+    binary = "application/vnd.kubernetes.protobuf"
+    sent = admin.post(path, content=b"k8s\0", headers={"content-type": binary})
+    assert sent.status_code == 415
+    assert sent.json()["message"].endswith("accepted media types include: application/json, application/yaml")
+    assert admin.get(path, headers={"accept": binary}).status_code == 406
+    either = admin.get(path, headers={"accept": f"{binary},application/json"})
+    assert (either.status_code, either.headers["content-type"]) == (200, "application/json")
+
+
+def test_a_built_in_group_version_is_not_taken_over(group: Group, admin: httpx.Client) -> None:
+    group.name = "networking.k8s.io"
+    body = group.body("ingresses", version(), kind="Ingress", listKind="IngressList")
+    body["metadata"]["annotations"] = {"api-approved.kubernetes.io": "https://example.com/approved"}
+    group.post(body)
+    until(lambda: group.definition("ingresses").get("status", {}).get("conditions"), "it is judged")
+    table = admin.get(group.path("ingresses"), headers=TABLE).json()
+    assert [item["name"] for item in table["columnDefinitions"]][:2] == ["Name", "Class"]
