@@ -8,7 +8,7 @@ An engine of our own, in plain Python, because it has to do what upstream's does
 * hold Kubernetes' own types (quantity, IP, CIDR, URL, semver, format, authorizer).
 
 A checked expression becomes nested closures over plain JSON values, without wrapping them: 1-3 µs for the rules of a
-usual definition (`python -m bench cel`), where the C++ engine takes 5 and more to convert the object at every call.
+usual definition (`python -m bench.cel`), where the C++ engine takes 5 and more.
 
 The way of an expression: `lexing` → `parsing` (with `macros`) → `checking` (with `types`, `declarations`, `library`) →
 `compiling` (with `folding`) → `programs.Program`; `estimating` foretells its cost. Regular expressions are RE2's.

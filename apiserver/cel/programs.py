@@ -52,7 +52,13 @@ class Program:
             raise
         except RecursionError as error:
             raise EvaluationError("expression recursion limit exceeded") from error
+        except _UNTYPED as error:
+            raise EvaluationError("no such overload") from error
         return value, frame.cost
+
+
+# What functions raise on values that only dynamic typing lets through to them
+_UNTYPED = (TypeError, ValueError, AttributeError, ArithmeticError)
 
 
 def _unbound(frame: Frame) -> Any:

@@ -145,6 +145,8 @@ def converter(declared_type: Type) -> Convert | None:
     kind = declared_type.kind
     if kind == "timestamp":
         return lambda value: times.timestamp(value) if len(value) > 10 else times.of_date(value)
+    if kind == "double":
+        return lambda value: float(value) if type(value) is int else value
     if kind == "duration":
         return times.duration
     if kind == "bytes":

@@ -80,7 +80,8 @@ def _arithmetic() -> None:
 def _addition() -> None:
     LIBRARY.function("_+_(string, string) -> string", operator.add, costs.both)
     LIBRARY.function("_+_(bytes, bytes) -> bytes", operator.add, costs.both)
-    LIBRARY.function("_+_(list(A), list(A)) -> list(A)", _added)
+    # Upstream's lists share what they are made of, and cost one unit; ours are copied, which must not be free
+    LIBRARY.function("_+_(list(A), list(A)) -> list(A)", _added, costs.both)
     LIBRARY.function("_+_(duration, duration) -> duration", lambda a, b: times.bounded(a.nanos + b.nanos))
     LIBRARY.function("_+_(timestamp, duration) -> timestamp", lambda a, b: times.within(a.nanos + b.nanos))
     LIBRARY.function("_+_(duration, timestamp) -> timestamp", lambda a, b: times.within(a.nanos + b.nanos))

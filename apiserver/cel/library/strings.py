@@ -32,6 +32,9 @@ def _last_index_of(text: str, wanted: str, offset: int | None = None) -> int:
 
 
 def _replace(text: str, old: str, new: str, limit: int = -1) -> str:
+    count = text.count(old) if limit < 0 else min(limit, text.count(old))
+    if len(text) + count * (len(new) - len(old)) > MAX_REPLACED:
+        raise EvaluationError("result of replace is too long")
     return text.replace(old, new, limit if limit >= 0 else -1)
 
 
@@ -81,6 +84,10 @@ _ESCAPES = str.maketrans(
 def quoted(text: str) -> str:
     return f'"{text.translate(_ESCAPES)}"'
 
+
+MAX_REPLACED = 10_000_000
+"""Characters that `replace` may make. Its cost, upstream's, says nothing of what is put in: a request could otherwise
+ask for a terabyte."""
 
 LIBRARY = Library()
 LIBRARY.method("contains(string, string) -> bool", lambda text, part: part in text, costs.substring)
