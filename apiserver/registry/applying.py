@@ -78,11 +78,15 @@ def _merged(live: Object, application: Application, before: Entry, asked: FieldS
     dropped = fieldset.difference(before.fields, asked)
     if not dropped:
         return result
-    kept = asked
+    kept = fieldset.union(asked, _IDENTITY)
     for entry in others.values():
         kept = fieldset.union(kept, entry.fields)
     pruned: Object = ownership.without(result, before.fields, kept, application.scope.node)
     return pruned | {"metadata": pruned.get("metadata") or {}}
+
+
+# Every configuration names its object, and nobody owns the name: who gives up all other metadata must not drop it
+_IDENTITY: FieldSet = {"f:metadata": {"f:name": fieldset.MEMBER}}
 
 
 def conflict(conflicts: dict[Manager, FieldSet]) -> errors.Conflict:

@@ -75,6 +75,17 @@ def test_what_a_manager_no_longer_says_goes() -> None:
     assert ".spec.replicas" not in owned(after, CI)
 
 
+def test_who_gives_up_its_last_metadata_keeps_the_objects_identity() -> None:
+    made = created(deployment(replicas=2, labels={"x": "y"}))
+    made["metadata"] |= {"uid": "u1", "namespace": "ns"}
+    left = applied(made, deployment(replicas=2))["metadata"]
+    assert {key: value for key, value in left.items() if key != "managedFields"} == {
+        "name": "d",
+        "uid": "u1",
+        "namespace": "ns",
+    }
+
+
 def test_what_another_manager_says_too_stays() -> None:
     made = created(deployment({"name": "a", "image": "1", "tty": True}, replicas=2))
     shared = applied(made, deployment({"name": "a", "image": "1"}, replicas=2), OPS)
