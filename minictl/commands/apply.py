@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from apimachinery import errors, objects
 from apimachinery.gvr import GVK
 from apimachinery.objects import Object
-from minictl import failures, flags, manifests, output, targets, threeway
+from minictl import failures, flags, manifests, output, ownership, targets, threeway
 from minictl.context import FIELD_MANAGER, Context
 from minictl.discovery import ApiResource
 from minictl.manifests import Manifest
@@ -110,6 +110,8 @@ async def _apply(context: Context, args: argparse.Namespace, manifest: Manifest)
 async def _server_side(
     context: Context, args: argparse.Namespace, resource: ApiResource, manifest: Manifest, namespace: str | None
 ) -> Object:
+    if args.dry_run == "none":
+        await _upgrade(context, args, resource, manifest, namespace)
     placed = manifest.obj["metadata"] | ({"namespace": namespace} if namespace else {})
     return await context.client.patch(
         resource.gvr,
@@ -122,6 +124,33 @@ async def _server_side(
         field_validation=flags.field_validation(args),
         force=args.force_conflicts,
     )
+
+
+async def _upgrade(
+    context: Context, args: argparse.Namespace, resource: ApiResource, manifest: Manifest, namespace: str | None
+) -> None:
+    """What was applied without the server becomes what the same manager applies with it (`minictl/ownership.py`)."""
+    name = objects.name_of(manifest.obj)
+    for left in reversed(range(TRIES)):
+        try:
+            current = await context.client.get(resource.gvr, name, namespace)
+        except errors.NotFound:
+            return
+        managed = current["metadata"].get("managedFields") or []
+        entries = ownership.upgraded(managed, args.field_manager, resource.gvr.api_version)
+        if LAST_APPLIED not in objects.annotations_of(current) or entries is None:
+            return
+        changes = {"managedFields": entries, "resourceVersion": objects.resource_version_of(current)}
+        patch = [{"op": "replace", "path": f"/metadata/{key}", "value": value} for key, value in changes.items()]
+        try:
+            await context.client.patch(
+                resource.gvr, name, patch, namespace, patch_type="json", field_manager=args.field_manager
+            )
+        except errors.Conflict:
+            if not left:
+                raise
+        else:
+            return
 
 
 async def _client_side(

@@ -172,6 +172,18 @@ def test_applying_on_the_server_says_what_kubectl_says(minictl: Tool, kubectl: T
     assert len(conflicts) == 3  # the flag alone, one conflict, several
 
 
+def test_who_turns_to_applying_on_the_server_keeps_the_fields_and_can_drop_them(minictl: Tool) -> None:
+    assert minictl("apply", "-f", "-", stdin=BEFORE).returncode == 0
+    done = minictl("apply", "--server-side", "-f", "-", stdin=AFTER)
+    assert outcome(done) == (0, "deployment.apps/web serverside-applied\nconfigmap/conf serverside-applied\n", "")
+    shown = "{.data}{range .metadata.managedFields[*]} {.manager}:{.operation}{end}"
+    assert minictl("get", "cm", "conf", "-o", f"jsonpath={shown}").stdout == '{"a":"1"} minictl:Apply'
+    # a created object was not applied: its fields stay their creator's
+    assert minictl("create", "-f", "-", stdin=BEFORE.replace("conf", "made")).returncode == 1
+    done = minictl("apply", "--server-side", "-f", "-", stdin=AFTER.replace("conf", "made"))
+    assert minictl("get", "cm", "made", "-o", "jsonpath={.data}").stdout == '{"a":"1","b":"2"}'
+
+
 def test_what_kubectl_applied_minictl_goes_on_applying(minictl: Tool, kubectl: Tool) -> None:
     assert kubectl("apply", "-f", "-", stdin=BEFORE).returncode == 0
     assert (
