@@ -86,7 +86,7 @@ class Proxy:
 
     async def _requests(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):
-            while data := await reader.read(65_536):
+            while not writer.is_closing() and (data := await reader.read(65_536)):
                 writer.write(data)
                 await writer.drain()
         writer.close()
@@ -99,6 +99,8 @@ class Proxy:
                 await self._answers.wait()
                 if held := self._held.get(writer):
                     await held.wait()
+                if writer.is_closing():
+                    break
                 for frame in parser.feed(data):
                     writer.write(frames.build(*frame))
                 await writer.drain()

@@ -7,6 +7,7 @@ import re
 import socket
 import ssl
 import time
+from collections import Counter
 from typing import Any, NamedTuple
 
 import orjson
@@ -39,6 +40,8 @@ class Target(harness.Server):
         self._context: ssl.SSLContext | None = None
         self._socket: ssl.SSLSocket | None = None
         self._pids: set[int] = set()
+        self.answers: Counter[int] = Counter()
+        """How many of each code; what was learned from depends on it."""
 
     def __enter__(self) -> Target:
         super().__enter__()
@@ -88,7 +91,9 @@ class Target(harness.Server):
                 answer = None
             if answer is not None or fresh:
                 break
-        return (answer or Answer(0, {}, b"", time.monotonic() - start))._replace(request=request)
+        answer = (answer or Answer(0, {}, b"", time.monotonic() - start))._replace(request=request)
+        self.answers[answer.code] += 1
+        return answer
 
     def _receive(self, connection: ssl.SSLSocket, method: str, start: float) -> Answer | None:
         data = bytearray()

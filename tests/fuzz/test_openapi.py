@@ -62,6 +62,7 @@ class Operations:
             )
         except SerializationNotPossible:
             return None
+        self._target.answers[answer.status_code] += 1
         headers = {key.lower(): values[0] for key, values in answer.headers.items()}
         return Answer(answer.status_code, headers, answer.content, answer.elapsed)
 
