@@ -32,8 +32,9 @@ def check(form: str | None, allowed: Sequence[str]) -> None:
 class Printer:
     """Objects one after the other: documents of YAML stand apart, custom columns have one header."""
 
-    def __init__(self, form: str, *, headers: bool = True) -> None:
+    def __init__(self, form: str, *, headers: bool = True, managed_fields: bool = False) -> None:
         self._form = form
+        self._managed_fields = managed_fields
         self._between = ""
         self._columns: CustomColumns | None = None
         if form.startswith("custom-columns"):
@@ -46,7 +47,7 @@ class Printer:
         if self._columns is not None:
             return self._columns.text(obj)
         before, self._between = self._between, "---\n" if self._form == "yaml" else ""
-        return before + render(obj, self._form, noun)
+        return before + render(obj, self._form, noun, managed_fields=self._managed_fields)
 
     def each(self, found: Sequence[tuple[Object, str]]) -> str:
         """Objects with their nouns, one by one; rows of columns line up over all of them."""
@@ -55,7 +56,7 @@ class Printer:
         return "".join(self.text(obj, noun) for obj, noun in found)
 
 
-def render(obj: Object, form: str, noun: str = "") -> str:
+def render(obj: Object, form: str, noun: str = "", *, managed_fields: bool = False) -> str:
     """One object, or a List. `noun` is what `-o name` puts before the name."""
     kind, _, template = form.partition("=")
     if kind == "jsonpath":
@@ -64,7 +65,7 @@ def render(obj: Object, form: str, noun: str = "") -> str:
         return jsonpath.render(template, obj)
     if kind == "name":
         return f"{noun}/{objects.name_of(obj)}\n"
-    shown = without_managed_fields(obj)
+    shown = obj if managed_fields else without_managed_fields(obj)
     if kind == "json":
         return json.dumps(shown, indent=4, sort_keys=True, ensure_ascii=False) + "\n"
     return to_yaml(shown)

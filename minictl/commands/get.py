@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-L", "--label-columns", metavar="KEY,…", action="append", default=[], help="labels as columns")
     parser.add_argument("--show-labels", action="store_true", help="all labels as the last column")
     parser.add_argument("--show-kind", action="store_true", help="names as kind/name")
+    parser.add_argument("--show-managed-fields", action="store_true", help="objects with who manages which field")
     parser.add_argument("--no-headers", action="store_true", help="without the first line")
     parser.add_argument("--sort-by", metavar="PATH", help="sort by a field, as .metadata.name")
     parser.add_argument("--ignore-not-found", action="store_true", help="a name that does not exist is no error")
@@ -48,7 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 async def run(context: Context, args: argparse.Namespace) -> int:
     output.check(args.output, _FORMATS)
     as_objects = args.output and args.output != "wide"
-    printer = output.Printer(args.output, headers=not args.no_headers) if as_objects else None
+    printer = None
+    if as_objects:
+        printer = output.Printer(args.output, headers=not args.no_headers, managed_fields=args.show_managed_fields)
     if args.selector or args.field_selector:
         from minictl import validation  # late: most calls have neither
 

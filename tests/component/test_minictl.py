@@ -61,6 +61,7 @@ READS = (
     "get deploy --no-headers -L keep --show-labels",
     "get deploy web -o yaml",
     "get cm,deploy -o json",
+    "get cm conf -o yaml --show-managed-fields",
     "get deploy/web cm/conf -o name",
     "get deploy -o jsonpath={range.items[*]}{.metadata.name}{end}",
     "get deploy web nope",
