@@ -72,7 +72,8 @@ class Worker:
         self._rbac = rbac.RBAC()
         self._mutating = configuration.Webhooks(configuration.MUTATING)
         self._validating = configuration.Webhooks(configuration.VALIDATING)
-        self._policies = definitions.Policies()
+        self._policies = definitions.Policies(definitions.VALIDATING)
+        self._mutating_policies = definitions.Policies(definitions.MUTATING)
         self._caller = calling.Caller(self._store)
         self._extensions = Extensions(self._scheme, self._store, self._clock, self._caller)
         self._authorizer = self._authorizers()
@@ -99,14 +100,8 @@ class Worker:
     async def life(self) -> AsyncIterator[None]:
         """Within it requests can be served. Raises Unavailable when etcd does not answer."""
         await self._store.start()
-        for follower in (
-            self._rbac,
-            self._mutating,
-            self._validating,
-            self._policies,
-            self._extensions,
-            self._aggregation,
-        ):
+        admitting = (self._mutating, self._validating, self._policies, self._mutating_policies)
+        for follower in (self._rbac, *admitting, self._extensions, self._aggregation):
             follower.follow(self._store)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._bootstrap()), group.create_task(self._registry.run())]
@@ -252,7 +247,16 @@ class Worker:
         decide = expressions.decider(self._authorizer)
         mutating = reviewing.Reviewer(self._store, self._mutating, self._caller, decide)
         validating = reviewing.Reviewer(self._store, self._validating, self._caller, decide)
-        parts = plugins.Parts(self._store, self._scheme, self._clock, mutating, validating, self._policies, decide)
+        parts = plugins.Parts(
+            store=self._store,
+            scheme=self._scheme,
+            clock=self._clock,
+            mutating=mutating,
+            validating=validating,
+            policies=self._policies,
+            mutating_policies=self._mutating_policies,
+            decide=decide,
+        )
         return admission.Chain([*plugins.build(parts, self._config.admission_plugins), *self._guards()])
 
     def _guards(self) -> list[admission.Plugin]:

@@ -31,6 +31,7 @@ class Parts:
     mutating: Reviewer
     validating: Reviewer
     policies: Policies
+    mutating_policies: Policies
     decide: Decide
 
 
@@ -47,6 +48,7 @@ PLUGINS = (
     Row("ServiceAccount", "apiserver.admission.service_account"),
     Row("Priority", "apiserver.admission.priority"),
     Row("DefaultTolerationSeconds", "apiserver.admission.default_toleration_seconds"),
+    Row("MutatingAdmissionPolicy", "apiserver.admission.policies.mutating"),
     Row("MutatingAdmissionWebhook", "apiserver.admission.webhooks.mutating"),
     Row("ValidatingAdmissionPolicy", "apiserver.admission.policies.validating"),
     Row("ValidatingAdmissionWebhook", "apiserver.admission.webhooks.validating"),

@@ -237,12 +237,12 @@ class _Checker:
         return found if wanted.kind == "null" else wanted
 
     def _object(self, node: ObjectLiteral) -> Type:
-        declared = self._environment.objects.get(node.name)
+        declared = self._environment.object_type(node.name)
         if declared is None:
             return self._wrong(node, f"undeclared reference to '{node.name}' (in container '')")
         for name, value, optional in node.fields:
             found = self._element(value, optional)
-            field = declared.fields.get(name)
+            field = declared.fields.get(name) or declared.fields.get("*")
             if field is None:
                 self._wrong(value, f"undefined field '{name}'")
             elif not self._types.assignable([(found, field.type)]):

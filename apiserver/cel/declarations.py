@@ -61,14 +61,11 @@ class Library:
 
 @dataclass(frozen=True)
 class Environment:
-    """The names that an expression may use. `objects` are types that it may build, by name."""
+    """The names that an expression may use. `object_type` gives the types that it may build, by name."""
 
     library: Library
     variables: Mapping[str, Type] = field(default_factory=dict)
-    objects: Mapping[str, Type] = field(default_factory=dict)
-
-    def extended(self, variables: Mapping[str, Type]) -> Environment:
-        return Environment(self.library, {**self.variables, **variables}, self.objects)
+    object_type: Callable[[str], Type | None] = lambda name: None
 
 
 def _types(text: str) -> tuple[Type, ...]:

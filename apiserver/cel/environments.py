@@ -23,9 +23,13 @@ MATCH_BUDGET = 2_500_000
 
 
 def admission(
-    *, params: bool = False, authorizer: bool = True, variables: Mapping[str, Type] | None = None
+    *,
+    params: bool = False,
+    authorizer: bool = True,
+    variables: Mapping[str, Type] | None = None,
+    patches: bool = False,
 ) -> Environment:
-    """`variables` are those of a policy, by the names they have after `variables.`."""
+    """`variables` are those of a policy, by the names they have after `variables.`. `patches` are for mutations."""
     names: dict[str, Type] = {
         "object": DYN,
         "oldObject": DYN,
@@ -39,7 +43,25 @@ def admission(
     if variables is not None:
         names["variables"] = _object("kubernetes.variables", {})
         names |= {f"variables.{name}": found for name, found in variables.items()}
-    return Environment(library.kubernetes(), names)
+    return Environment(library.kubernetes(), names, patch_type if patches else lambda name: None)
+
+
+OBJECT = Type("object", "Object", (), {"*": Field(DYN, "*")})
+JSON_PATCH = Type(
+    "object",
+    "JSONPatch",
+    (),
+    {**{name: Field(STRING, name) for name in ("op", "path", "from")}, "value": Field(DYN, "value")},
+)
+
+
+def patch_type(name: str) -> Type | None:
+    """What a mutation may build: `Object{…}`, with `Object.spec{…}` below it by path, and `JSONPatch{…}`."""
+    if name == "JSONPatch":
+        return JSON_PATCH
+    if name == "Object" or name.startswith("Object."):
+        return Type("object", name, (), OBJECT.fields)
+    return None
 
 
 def compiled(text: str, environment: Environment, *wanted: Type) -> Program:

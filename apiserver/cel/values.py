@@ -5,9 +5,12 @@ Guarantees: True never equals 1; int, uint and double compare by value; NaN equa
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from apiserver.cel.issues import EvaluationError
 
 INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 NANOS = 1_000_000_000
@@ -125,10 +128,25 @@ def type_name(value: Any) -> str:
     return _NAMES.get(type(value)) or str(getattr(value, "cel_type", type(value).__name__))
 
 
-_INTS, _DOUBLES = frozenset({int}), frozenset({float, int})
+def json(value: Any) -> Any:
+    """The value as JSON has it. Raises EvaluationError for what JSON cannot hold."""
+    kind = type(value)
+    if kind is Uint:
+        return int(value)
+    if kind is bytes:
+        return base64.b64encode(value).decode()
+    if isinstance(value, list):
+        return [json(item) for item in value]
+    if kind is dict:
+        return {str(key): json(item) for key, item in value.items()}
+    if value is None or kind in (bool, int, float, str):
+        return value
+    raise EvaluationError(f"unsupported type {type_name(value)} in a patch")
+
+
 _TESTS: dict[str, frozenset[type]] = {
     "bool": frozenset({bool}),
-    "int": _INTS,
+    "int": frozenset({int}),
     "uint": frozenset({Uint}),
     "double": frozenset({float}),
     "string": frozenset({str}),

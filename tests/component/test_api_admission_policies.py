@@ -21,7 +21,7 @@ class Policies:
         self.namespace = namespace
         self._stack = stack
 
-    def _post(self, path: str, body: Json) -> None:
+    def post(self, path: str, body: Json) -> None:
         created = self.admin.post(path, json=body)
         assert created.status_code == 201, created.text
         self._stack.callback(self.admin.delete, f"{path}/{body['metadata']['name']}")
@@ -30,12 +30,12 @@ class Policies:
         rule = {"operations": ["*"], "apiGroups": [""], "apiVersions": ["*"], "resources": ["configmaps"]}
         constraints = {"matchConstraints": {"resourceRules": [rule]}}
         body = {"metadata": {"name": self.namespace}, "spec": constraints | spec}
-        self._post(f"{_GROUP}/validatingadmissionpolicies", body)
+        self.post(f"{_GROUP}/validatingadmissionpolicies", body)
 
     def bind(self, name: str, *actions: str, **spec: Any) -> None:
         selected = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": self.namespace}}}
         spec = {"policyName": self.namespace, "validationActions": actions, "matchResources": selected} | spec
-        self._post(f"{_GROUP}/validatingadmissionpolicybindings", {"metadata": {"name": name}, "spec": spec})
+        self.post(f"{_GROUP}/validatingadmissionpolicybindings", {"metadata": {"name": name}, "spec": spec})
 
     def create(self, name: str, **data: str) -> httpx.Response:
         self.admin.get("/api/v1/namespaces")  # a consistent read: the cache has all that was written before
@@ -153,3 +153,50 @@ def test_wrong_policies_and_bindings_are_refused_field_by_field(admin: httpx.Cli
     binding = {"metadata": {"name": "wrong"}, "spec": {"validationActions": ["Deny", "Warn"]}}
     refused = admin.post(f"{_GROUP}/validatingadmissionpolicybindings", json=binding).json()["details"]["causes"]
     assert [cause["field"] for cause in refused] == ["spec.policyName", "spec.validationActions"]
+
+
+def test_a_mutating_policy_applies_a_configuration_and_patches(policies: Policies) -> None:
+    name, rule = policies.namespace, {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"]}
+    policies.post(
+        f"{_GROUP}/mutatingadmissionpolicies",
+        {
+            "metadata": {"name": name},
+            "spec": {
+                "matchConstraints": {"resourceRules": [rule | {"resources": ["configmaps"]}]},
+                "reinvocationPolicy": "Never",
+                "variables": [{"name": "count", "expression": "object.data.size()"}],
+                "mutations": [
+                    {
+                        "patchType": "ApplyConfiguration",
+                        "applyConfiguration": {
+                            "expression": "Object{metadata: Object.metadata{labels: {'keys': string(variables.count)}}}"
+                        },
+                    },
+                    {
+                        "patchType": "JSONPatch",
+                        "jsonPatch": {
+                            "expression": "[JSONPatch{op: 'add', path: '/data/seen', value: "
+                            "object.metadata.labels.keys}]"
+                        },
+                    },
+                ],
+            },
+        },
+    )
+    selected = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
+    binding = {"metadata": {"name": name}, "spec": {"policyName": name, "matchResources": selected}}
+    policies.post(f"{_GROUP}/mutatingadmissionpolicybindings", binding)
+    created = policies.create("a", x="1", y="2")
+    assert created.status_code == 201, created.text
+    assert created.json()["metadata"]["labels"] == {"keys": "2"}
+    assert created.json()["data"] == {"x": "1", "y": "2", "seen": "2"}
+
+
+def test_a_mutation_of_another_type_is_refused(admin: httpx.Client) -> None:
+    rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+    mutation = {"patchType": "JSONPatch", "jsonPatch": {"expression": "Object{spec: Object.spec{}}"}}
+    spec = {"matchConstraints": {"resourceRules": [rule]}, "reinvocationPolicy": "Never", "mutations": [mutation]}
+    body = {"metadata": {"name": "wrong"}, "spec": spec}
+    (cause,) = admin.post(f"{_GROUP}/mutatingadmissionpolicies", json=body).json()["details"]["causes"]
+    assert cause["field"] == "spec.mutations[0].jsonPatch.expression"
+    assert cause["message"].endswith("must evaluate to list(JSONPatch) but got Object")

@@ -13,8 +13,8 @@ from apiserver.admission.webhooks import matching
 from apiserver.storage.store import Store
 from apiserver.storage.types import Event, StorageError
 
-POLICIES = "/registry/validatingadmissionpolicies/"
-BINDINGS = "/registry/validatingadmissionpolicybindings/"
+VALIDATING = ("/registry/validatingadmissionpolicies/", "/registry/validatingadmissionpolicybindings/")
+MUTATING = ("/registry/mutatingadmissionpolicies/", "/registry/mutatingadmissionpolicybindings/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,28 +64,29 @@ class Binding:
 
 
 class Policies:
-    """All of them; follows the cache."""
+    """All of one kind; follows the cache. `prefixes` are where policies and bindings are kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefixes: tuple[str, str]) -> None:
+        self._at, self._bindings_at = prefixes
         self._policies: dict[str, Policy] = {}
         self._bindings: dict[str, Binding] = {}
 
     def follow(self, store: Store) -> None:
         revision = store.revision
-        for prefix, apply in ((POLICIES, self.apply_policy), (BINDINGS, self.apply_binding)):
+        for prefix, apply in ((self._at, self.apply_policy), (self._bindings_at, self.apply_binding)):
             for stored in store.cached_list(prefix):
                 apply(Event(False, stored, None))
             store.subscribe(prefix, revision, apply, on_close=_ignore)
 
     def apply_policy(self, event: Event) -> None:
-        name = event.stored.key.removeprefix(POLICIES)
+        name = event.stored.key.removeprefix(self._at)
         self._policies.pop(name, None)
         if not event.deleted:
             spec = event.stored.object.get("spec") or {}
             self._policies[name] = Policy(name, spec, target(spec.get("matchConstraints")), Evaluator(spec))
 
     def apply_binding(self, event: Event) -> None:
-        name = event.stored.key.removeprefix(BINDINGS)
+        name = event.stored.key.removeprefix(self._bindings_at)
         self._bindings.pop(name, None)
         if not event.deleted:
             spec = event.stored.object.get("spec") or {}

@@ -42,6 +42,23 @@ class _Compiled:
     message: Program | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """What a mutation gives: part of an object, or operations of a JSON patch."""
+
+    kind: str  # ApplyConfiguration, JSONPatch
+    value: Any
+
+
+class MutationFailed(Exception):
+    """The failure policy says what this means."""
+
+
+def mutation_expression(spec: Object) -> str:
+    field = "jsonPatch" if spec.get("patchType") == "JSONPatch" else "applyConfiguration"
+    return str((spec.get(field) or {}).get("expression") or "")
+
+
 class Evaluator:
     """A policy. `params` are there when it has a paramKind."""
 
@@ -65,6 +82,25 @@ class Evaluator:
             run.annotate(annotation, outcome)
         return outcome
 
+    def mutations(self, bindings: dict[str, Any]) -> Iterator[Mutation]:
+        """Those of a mutating policy, in order; none when its conditions leave it out. The caller changes `object` in
+        `bindings` between them. Raises MutationFailed."""
+        try:
+            if self._conditions and not self._conditions.match(bindings):
+                return
+        except ConditionsFailed as error:
+            raise MutationFailed(str(error)) from error
+        for mutation in self._mutations:
+            run = _Run(bindings)
+            run.define(self._variables)
+            yield Mutation(mutation.spec["patchType"], run.mutation(mutation))
+
+    @cached_property
+    def _mutations(self) -> list[_Compiled]:
+        environment = self._environment(patches=True)
+        listed = self._spec.get("mutations") or ()
+        return [_Compiled(spec, _program(mutation_expression(spec), environment)) for spec in listed]
+
     @cached_property
     def _variables(self) -> list[_Compiled]:
         return list(self._compiled_variables())
@@ -79,11 +115,11 @@ class Evaluator:
                 known[spec["name"]] = program.type
             yield _Compiled(spec, program)
 
-    def _environment(self, *, authorizer: bool = True) -> Any:
+    def _environment(self, *, authorizer: bool = True, patches: bool = False) -> Any:
         from apiserver.cel import environments
 
         known = {each.spec["name"]: each.program.type for each in self._variables if hasattr(each.program, "type")}
-        return environments.admission(params=self._params, authorizer=authorizer, variables=known)
+        return environments.admission(params=self._params, authorizer=authorizer, variables=known, patches=patches)
 
     @cached_property
     def _validations(self) -> list[_Compiled]:
@@ -146,6 +182,16 @@ class _Run:
         if holds is True:
             return []
         return [Decision(index, self._message(validation), validation.spec.get("reason") or "Invalid")]
+
+    def mutation(self, mutation: _Compiled) -> Any:
+        from apiserver.cel import values
+        from apiserver.cel.issues import EvaluationError
+
+        try:
+            return values.json(self._value(mutation.program))
+        except EvaluationError as error:
+            text = mutation_expression(mutation.spec)
+            raise MutationFailed(f"expression '{text}' resulted in error: {error}") from error
 
     def _message(self, validation: _Compiled) -> str:
         from apiserver.cel.issues import EvaluationError

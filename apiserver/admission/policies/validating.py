@@ -19,9 +19,9 @@ from apiserver.admission.webhooks.reviewing import admission_request
 from apiserver.storage.store import Store
 
 _NAMESPACES = "/registry/namespaces/"
-_GROUP = "admissionregistration.k8s.io"
+GROUP = "admissionregistration.k8s.io"
 # Policies are never asked about policies, or one could make itself irremovable
-_EXEMPT = frozenset(
+EXEMPT = frozenset(
     {
         "validatingadmissionpolicies",
         "validatingadmissionpolicybindings",
@@ -60,9 +60,9 @@ class ValidatingAdmissionPolicy:
 
     async def validate(self, review: Review) -> None:
         row = review.call.resource
-        if not self._policies or (row.group == _GROUP and row.resource in _EXEMPT):
+        if not self._policies or (row.group == GROUP and row.resource in EXEMPT):
             return
-        namespace = self._namespace(review)
+        namespace = namespace_of(self._store, review)
         denials: list[_Denial] = []
         for policy, binding in self._policies.concerned(review, namespace):
             denials += self._asked(policy, binding, review, namespace)
@@ -98,11 +98,12 @@ class ValidatingAdmissionPolicy:
         for key, value in outcome.annotations.items():
             _annotate(review, f"{policy.name}/{key}", value[:MAX_ANNOTATION])
 
-    def _namespace(self, review: Review) -> Object | None:
-        if not review.call.namespace:
-            return None
-        stored = self._store.cached(_NAMESPACES + review.call.namespace)
-        return stored.object if stored is not None else None
+
+def namespace_of(store: Store, review: Review) -> Object | None:
+    if not review.call.namespace:
+        return None
+    stored = store.cached(_NAMESPACES + review.call.namespace)
+    return stored.object if stored is not None else None
 
 
 def _annotate(review: Review, key: str, value: str) -> None:

@@ -50,6 +50,8 @@ TABLE: dict[tuple[str, str], Strategy] = {
     (_RBAC, "rolebindings"): policy.RoleBindings(),
     (_RBAC, "roles"): policy.Roles(),
     ("storage.k8s.io", "volumeattachments"): STATUS_ONLY,
+    (_ADMISSION, "mutatingadmissionpolicies"): policies.MutatingPolicies(),
+    (_ADMISSION, "mutatingadmissionpolicybindings"): policies.MutatingPolicyBindings(),
     (_ADMISSION, "mutatingwebhookconfigurations"): policy.Webhooks(mutating=True),
     (_ADMISSION, "validatingadmissionpolicies"): policies.AdmissionPolicies(),
     (_ADMISSION, "validatingadmissionpolicybindings"): policies.AdmissionPolicyBindings(),

@@ -19,3 +19,17 @@ class AdmissionPolicyBindings(Strategy):
 
     def validate(self, obj: Object, call: Call) -> list[Cause]:
         return validation.admission_policy_binding(obj)
+
+
+class MutatingPolicies(Strategy):
+    counts_generations = True
+
+    def validate(self, obj: Object, call: Call) -> list[Cause]:
+        return validation.mutating_policy(obj)
+
+
+class MutatingPolicyBindings(Strategy):
+    counts_generations = True
+
+    def validate(self, obj: Object, call: Call) -> list[Cause]:
+        return validation.mutating_policy_binding(obj)

@@ -12,6 +12,7 @@ from apiserver.registry.validation import causes, expressions, policy, scalars
 
 if TYPE_CHECKING:
     from apiserver.cel.declarations import Environment
+    from apiserver.cel.types import Type
 
 _REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized")
 _ACTIONS = ("Audit", "Deny", "Warn")
@@ -23,15 +24,64 @@ _EMPTY = "validations or auditAnnotations must contain at least one item"
 def admission_policy(obj: Object) -> list[Cause]:
     spec = obj.get("spec") or {}
     kind = spec.get("paramKind")
+    found = _whom(spec)
+    if not spec.get("validations") and not spec.get("auditAnnotations"):
+        found += [causes.required(f"spec.{field}", _EMPTY) for field in ("validations", "auditAnnotations")]
+    return found + _expressions(obj["metadata"].get("name") or "", spec, params=kind is not None)
+
+
+def mutating_policy(obj: Object) -> list[Cause]:
+    spec = obj.get("spec") or {}
+    found = _whom(spec)
+    reinvocation = spec.get("reinvocationPolicy")
+    found += scalars.one_of(reinvocation, ("IfNeeded", "Never"), "spec.reinvocationPolicy")
+    if not spec.get("mutations"):
+        return [*found, causes.required("spec.mutations", "mutations must contain at least one item")]
+    from apiserver.cel import environments, types  # not before somebody has an expression
+
+    known: dict[str, Any] = {}
+    params = spec.get("paramKind") is not None
+    for index, variable in enumerate(spec.get("variables") or ()):
+        found += _variable(variable, f"spec.variables[{index}]", known, params=params)
+    variables = known if spec.get("variables") else None
+    environment = environments.admission(params=params, variables=variables, patches=True)
+    wanted = {"ApplyConfiguration": environments.OBJECT, "JSONPatch": types.list_of(environments.JSON_PATCH)}
+    for index, mutation in enumerate(spec["mutations"]):
+        found += _mutation(mutation, f"spec.mutations[{index}]", environment, wanted)
+    return found
+
+
+def _mutation(mutation: Object, field: str, environment: Environment, wanted: dict[str, Type]) -> list[Cause]:
+    kind = mutation.get("patchType") or ""
+    if kind not in wanted:
+        return scalars.one_of(kind, wanted, f"{field}.patchType")
+    name = kind[0].lower() + kind[1:] if kind != "JSONPatch" else "jsonPatch"
+    other = "applyConfiguration" if name == "jsonPatch" else "jsonPatch"
+    found: list[Cause] = []
+    if mutation.get(other) is not None:
+        found.append(
+            causes.invalid(f"{field}.{other}", mutation[other], f"must not be specified when patchType is {kind}")
+        )
+    if mutation.get(name) is None:
+        return [*found, causes.required(f"{field}.{name}", f"must be specified when patchType is {kind}")]
+    text = mutation[name].get("expression") or ""
+    if not text.strip():
+        return [*found, causes.required(f"{field}.{name}.expression", "expression is not specified")]
+    return found + expressions.expression(text, f"{field}.{name}.expression", environment, wanted[kind])
+
+
+def mutating_policy_binding(obj: Object) -> list[Cause]:
+    return _binding(obj.get("spec") or {})
+
+
+def _whom(spec: Object) -> list[Cause]:
+    """What policies of both kinds say of whom they mean, and of failing."""
+    kind, conditions = spec.get("paramKind"), spec.get("matchConditions")
     found = scalars.one_of(spec.get("failurePolicy"), ("Fail", "Ignore"), "spec.failurePolicy")
     if kind is not None:
         found += _param_kind(kind)
     found += _constraints(spec.get("matchConstraints"))
-    conditions = spec.get("matchConditions")
-    found += expressions.match_conditions(conditions, "spec.matchConditions", params=kind is not None)
-    if not spec.get("validations") and not spec.get("auditAnnotations"):
-        found += [causes.required(f"spec.{field}", _EMPTY) for field in ("validations", "auditAnnotations")]
-    return found + _expressions(obj["metadata"].get("name") or "", spec, params=kind is not None)
+    return found + expressions.match_conditions(conditions, "spec.matchConditions", params=kind is not None)
 
 
 def _constraints(constraints: Object | None) -> list[Cause]:
@@ -177,6 +227,10 @@ def _annotations(name: str, annotations: Any, environment: Environment) -> list[
 
 def admission_policy_binding(obj: Object) -> list[Cause]:
     spec = obj.get("spec") or {}
+    return _binding(spec) + _actions(spec.get("validationActions") or [], "spec.validationActions")
+
+
+def _binding(spec: Object) -> list[Cause]:
     found: list[Cause] = []
     if not spec.get("policyName"):
         found.append(causes.required("spec.policyName"))
@@ -186,7 +240,7 @@ def admission_policy_binding(obj: Object) -> list[Cause]:
         found += _param_ref(spec["paramRef"], "spec.paramRef")
     if spec.get("matchResources") is not None:
         found += match_resources(spec["matchResources"], "spec.matchResouces")  # upstream's spelling
-    return found + _actions(spec.get("validationActions") or [], "spec.validationActions")
+    return found
 
 
 def _param_ref(reference: Object, field: str) -> list[Cause]:

@@ -39,6 +39,8 @@ TABLE: dict[GVK, Callable[[Object], None]] = {
     GVK(_RBAC, "v1", "RoleBinding"): access.role_binding,
     GVK("storage.k8s.io", "v1", "CSIDriver"): core.csi_driver,
     GVK("storage.k8s.io", "v1", "StorageClass"): core.storage_class,
+    GVK(_ADMISSION, "v1", "MutatingAdmissionPolicy"): access.admission_policy,
+    GVK(_ADMISSION, "v1", "MutatingAdmissionPolicyBinding"): access.admission_policy_binding,
     GVK(_ADMISSION, "v1", "MutatingWebhookConfiguration"): access.mutating_webhooks,
     GVK(_ADMISSION, "v1", "ValidatingAdmissionPolicy"): access.admission_policy,
     GVK(_ADMISSION, "v1", "ValidatingAdmissionPolicyBinding"): access.admission_policy_binding,
