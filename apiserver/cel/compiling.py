@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from apiserver.cel import checking, folding, values
+from apiserver.cel import checking, folding, steps, values
 from apiserver.cel.checking import TYPE_NAMES
-from apiserver.cel.declarations import Overload
 from apiserver.cel.frames import Frame, Run
 from apiserver.cel.issues import EvaluationError
 from apiserver.cel.syntax import (
@@ -35,10 +34,6 @@ from apiserver.cel.values import NONE, Optional, TypeValue, some
 LIST_COST, MAP_COST, OBJECT_COST = 10, 30, 40
 _SCALARS = frozenset({str, bool, int, values.Uint, float})
 _TYPE_VALUES = {name: TypeValue(name) for name in TYPE_NAMES}
-
-
-def no_such_overload() -> EvaluationError:
-    return EvaluationError("no such overload")
 
 
 class Compiler:
@@ -88,7 +83,7 @@ class Compiler:
         def run(frame: Frame) -> Any:
             frame.cost += 1
             value = frame.values[slot]
-            return value if type(value) is not Deferred else value.get(frame)
+            return value if type(value) is not steps.Deferred else value.get(frame)
 
         return run
 
@@ -96,9 +91,9 @@ class Compiler:
         if not node.key:
             return self._named(checking.qualified(node))
         if node.tests:
-            return _presence(self.compile(node.operand), node.key, nulls=node.operand.type.kind != "object")
+            return steps.presence(self.compile(node.operand), node.key, nulls=node.operand.type.kind != "object")
         if node.optional or node.operand.type.kind in ("optional", "dyn"):
-            return _optional_field(self.compile(node.operand), node.key, wraps=node.optional)
+            return steps.optional_field(self.compile(node.operand), node.key, wraps=node.optional)
         return self._path(node)
 
     def _path(self, node: Select) -> Run:
@@ -117,7 +112,7 @@ class Compiler:
                 try:
                     value = value[key]
                 except (KeyError, TypeError, IndexError):
-                    raise _missing(value, key) from None
+                    raise steps.missing(value, key) from None
             return value
 
         return run
@@ -127,10 +122,10 @@ class Compiler:
             return _membership(self.compile(node.args[0]), wanted)
         operands = [self.compile(operand) for operand in node.operands]
         if node.function in ("_[_]", "_[?_]"):
-            return _apply(node.overloads[0].call, None, operands)
+            return steps.apply(node.overloads[0].call, None, operands)
         if len(node.overloads) == 1 and all(operand.type.kind != "dyn" for operand in node.operands):
-            return _apply(node.overloads[0].call, node.overloads[0].cost, operands)
-        return _dispatched(node.overloads, operands)
+            return steps.apply(node.overloads[0].call, node.overloads[0].cost, operands)
+        return steps.dispatched(node.overloads, operands)
 
     def _logic(self, node: Logic) -> Run:
         terms = [self.compile(term) for term in node.terms]
@@ -149,7 +144,7 @@ class Compiler:
                 if value is decisive:
                     return bool(decisive)
                 if type(value) is not bool:
-                    error = error or no_such_overload()
+                    error = error or steps.no_such_overload()
             if error is not None:
                 raise error
             return not decisive
@@ -165,7 +160,7 @@ class Compiler:
                 return then(frame)
             if decided is False:
                 return otherwise(frame)
-            raise no_such_overload()
+            raise steps.no_such_overload()
 
         return run
 
@@ -178,7 +173,7 @@ class Compiler:
         def run(frame: Frame) -> list[Any]:
             built: list[Any] = []
             for item, optional in items:
-                _append(built, item(frame), optional)
+                steps.append(built, item(frame), optional)
             frame.cost += LIST_COST
             return built
 
@@ -193,7 +188,7 @@ class Compiler:
                 name = key(frame)
                 if name in built:
                     raise EvaluationError(f"insert failed: key {name} already exists")
-                _put(built, name, value(frame), optional)
+                steps.put(built, name, value(frame), optional)
             frame.cost += MAP_COST
             return built
 
@@ -205,7 +200,7 @@ class Compiler:
         def run(frame: Frame) -> Any:
             built: dict[Any, Any] = {}
             for name, value, optional in fields:
-                _put(built, name, value(frame), optional)
+                steps.put(built, name, value(frame), optional)
             frame.cost += OBJECT_COST
             return built
 
@@ -229,7 +224,7 @@ class Compiler:
         def run(frame: Frame) -> Any:
             found = operand(frame)
             if type(found) is not Optional:
-                raise no_such_overload()
+                raise steps.no_such_overload()
             frame.cost += 1
             if not found.present:
                 return NONE
@@ -238,28 +233,6 @@ class Compiler:
             return value if flat else some(value)
 
         return run
-
-
-class Deferred:
-    """A variable that is computed when it is first asked for."""
-
-    __slots__ = ("_compute", "_failed", "_value")
-
-    def __init__(self, compute: Callable[[Frame], Any]) -> None:
-        self._compute: Callable[[Frame], Any] | None = compute
-        self._value: Any = None
-        self._failed: EvaluationError | None = None
-
-    def get(self, frame: Frame) -> Any:
-        if self._compute is not None:
-            compute, self._compute = self._compute, None
-            try:
-                self._value = compute(frame)
-            except EvaluationError as error:
-                self._failed = error
-        if self._failed is not None:
-            raise self._failed
-        return self._value
 
 
 def _literal(node: Literal) -> Run:
@@ -298,100 +271,3 @@ def _is_plain(node: Node) -> bool:
         and bool(node.key)
         and node.operand.type.kind not in ("optional", "dyn")
     )
-
-
-def _missing(value: Any, key: str) -> EvaluationError:
-    if isinstance(value, dict):
-        return EvaluationError(f"no such key: {key}")
-    return no_such_overload()
-
-
-def _presence(operand: Run, key: str, *, nulls: bool) -> Run:
-    """`nulls`: whether a null is there. In a field of a schema it is as absent."""
-
-    def run(frame: Frame) -> bool:
-        value = operand(frame)
-        frame.cost += 1
-        if type(value) is Optional:
-            if not value.present:
-                return False
-            value = value.value
-        if type(value) is not dict:
-            raise no_such_overload()
-        return key in value and (nulls or value[key] is not None)
-
-    return run
-
-
-def _optional_field(operand: Run, key: str, *, wraps: bool) -> Run:
-    def run(frame: Frame) -> Any:
-        value = operand(frame)
-        frame.cost += 1
-        optional = type(value) is Optional
-        if optional:
-            if not value.present:
-                return NONE
-            value = value.value
-        if type(value) is dict and key in value:
-            return some(value[key]) if wraps or optional else value[key]
-        if type(value) is dict and (wraps or optional):
-            return NONE
-        raise _missing(value, key)
-
-    return run
-
-
-def _append(built: list[Any], value: Any, optional: bool) -> None:
-    if not optional:
-        built.append(value)
-    elif value.present:
-        built.append(value.value)
-
-
-def _put(built: dict[Any, Any], name: Any, value: Any, optional: bool) -> None:
-    if not optional:
-        built[name] = value
-    elif value.present:
-        built[name] = value.value
-
-
-def _apply(call: Callable[..., Any], cost: Any, operands: list[Run]) -> Run:
-    if cost is None and len(operands) == 2:
-        return _apply_two(call, *operands)
-
-    def run(frame: Frame) -> Any:
-        args = tuple(operand(frame) for operand in operands)
-        result = call(*args)
-        frame.spend(1 if cost is None else cost(args, result))
-        return result
-
-    return run
-
-
-def _apply_two(call: Callable[..., Any], left: Run, right: Run) -> Run:
-    def run(frame: Frame) -> Any:
-        one = left(frame)
-        other = right(frame)
-        frame.cost += 1
-        return call(one, other)
-
-    return run
-
-
-def _dispatched(overloads: list[Overload], operands: list[Run]) -> Run:
-    """Chooses by the values, where types could not decide."""
-    choices = [
-        (tuple(values.fits(param.kind, param.name) for param in overload.params), overload.call, overload.cost)
-        for overload in overloads
-    ]
-
-    def run(frame: Frame) -> Any:
-        args = tuple(operand(frame) for operand in operands)
-        for tests, call, cost in choices:
-            if all(test(arg) for test, arg in zip(tests, args, strict=True)):
-                result = call(*args)
-                frame.spend(1 if cost is None else cost(args, result))
-                return result
-        raise no_such_overload()
-
-    return run

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from apiserver.cel import checking, parsing
-from apiserver.cel.compiling import Compiler, Deferred
+from apiserver.cel.compiling import Compiler
 from apiserver.cel.declarations import Environment
 from apiserver.cel.frames import Frame
 from apiserver.cel.issues import CompileError, CostExceeded, EvaluationError, Issue
+from apiserver.cel.steps import Deferred
 from apiserver.cel.syntax import Node
 from apiserver.cel.types import Type
 
