@@ -11,7 +11,7 @@ A checked expression becomes nested closures over plain JSON values, without wra
 usual definition (`python -m bench.cel`), where the C++ engine takes 5 and more.
 
 The way of an expression: `lexing` → `parsing` (with `macros`) → `checking` (with `types`, `declarations`, `library`) →
-`compiling` (with `steps`, `folding`) → `programs.Program`; `estimating` foretells its cost. Regular expressions are RE2's.
+`compiling` (with `steps`, `folding`) → `programs.Program`; `estimating` foretells its cost. Patterns are RE2's.
 `schematypes` gives the types of a schema; `rules` and `environments` are what the rest of the apiserver uses.
 
 Does not: cel.bind, protobuf messages, integers as map keys beside booleans.
