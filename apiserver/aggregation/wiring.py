@@ -18,11 +18,13 @@ from apiserver.aggregation.services import Services
 from apiserver.config import Config
 from apiserver.registry.registry import Registry
 from apiserver.scheme.scheme import Scheme
+from apiserver.storage import types
 from apiserver.storage.store import Store
 
 _log = logging.getLogger("apiserver.aggregation")
 
 _RESTART_SECONDS = 1.0
+_FIRST = f"{PREFIX}v1."  # the APIService of the core group
 
 
 class Aggregation:
@@ -38,6 +40,8 @@ class Aggregation:
 
     def follow(self, store: Store) -> None:
         self.remotes.follow(store)
+        self._registered = store.cached(_FIRST) is not None
+        store.subscribe(_FIRST, store.revision, self._on_first, on_close=_ignore)
 
     async def run(self, registry: Registry, *, controls: bool) -> None:
         """Until cancelled; with `controls` this worker also writes the APIServices."""
@@ -49,9 +53,11 @@ class Aggregation:
         await asyncio.gather(*tasks)
 
     async def registered(self) -> str:
-        """Whether what is served here has its APIServices (a health check), as far as this worker sees."""
-        self._registered = self._registered or self._store.cached(f"{PREFIX}v1.") is not None
+        """Whether what is served here has ever had its APIServices (a health check): who deletes them later, may."""
         return "" if self._registered else "missing APIService: [v1.]"
+
+    def _on_first(self, event: types.Event) -> None:
+        self._registered = True
 
     def unavailable(self) -> dict[str, bool]:
         """Every APIService, and whether it is out of order."""
@@ -65,3 +71,7 @@ class Aggregation:
             except Exception:  # noqa: BLE001  # the outermost place: what others send must not end the worker
                 _log.exception("aggregation stumbled; starting again")
             await self._clock.sleep(_RESTART_SECONDS)
+
+
+def _ignore(error: types.StorageError | None) -> None:
+    """The cache closes its subscriptions only when the process ends."""

@@ -27,3 +27,10 @@ def created(target: Target, sample: dict[str, Any], *path: Any, value: Any = Non
 
 def test_a_definitions_version_without_a_name_is_invalid(target: Target) -> None:
     assert created(target, samples.DEFINITION, "spec", "versions", 0, "name").code == 422
+
+
+def test_a_server_whose_api_services_are_deleted_stays_ready(target: Target) -> None:
+    """The worker that had not been asked before saw that they were missing, and said so for ever."""
+    assert target.ask("DELETE", "/apis/apiregistration.k8s.io/v1/apiservices").code == 200
+    for _ in range(20):  # by connections of their own, so that all workers are asked
+        assert target.ask("GET", "/readyz", head=b"Connection: close\r\n").code == 200
