@@ -142,6 +142,8 @@ def test_a_node_says_that_it_started_and_when_it_is_ready_and_not(node: Node) ->
         eventually(lambda: {"Starting", "NodeHasSufficientPID", "NodeReady"} <= said(), said)
         node.kill("hollow")
         eventually(lambda: "NodeNotReady" in said(), said)
+        # The event comes before the status: only then is a ready node news
+        eventually(lambda: not is_ready(admin.get("/api/v1/nodes/node-1").json()["status"]), node.log)
         node.start("hollow")
         eventually(lambda: is_ready(admin.get("/api/v1/nodes/node-1").json()["status"]), node.log)
 
