@@ -1,7 +1,7 @@
 """autoscaling/v1 on what is stored as v2: one number for CPU, and the rest in annotations, as upstream keeps them.
 
 Pure; both return new objects that share parts with what they were given. What cannot be read in an annotation is left
-out, as upstream does. Source: upstream's `pkg/apis/autoscaling/v1/conversion.go` and `pkg/apis/autoscaling/annotations.go`
+out, as upstream does. Source: upstream's `pkg/apis/autoscaling/v1/conversion.go` and `annotations.go` beside it
 """
 
 from __future__ import annotations
