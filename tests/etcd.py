@@ -6,9 +6,11 @@ import asyncio
 import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -54,8 +56,13 @@ class Member:
         shutil.rmtree(self._data)
 
     def signal(self, number: int) -> None:
+        """Sends it; a SIGSTOP has stopped the process when this returns."""
         assert self._process is not None
         os.kill(self._process.pid, number)
+        if number == signal.SIGSTOP:
+            stat = Path(f"/proc/{self._process.pid}/stat")
+            while stat.exists() and stat.read_text().rpartition(")")[2].split()[0] not in "Tt":
+                time.sleep(0.002)
 
     def kill(self) -> None:
         """kill -9, and wait until it is gone."""

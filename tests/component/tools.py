@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -24,7 +25,14 @@ def outcome(done: subprocess.CompletedProcess[str]) -> Outcome:
     return done.returncode, done.stdout, done.stderr
 
 
+_AGE = re.compile(r"(\d+[smhdy]?)+")
+
+
 def without_age(done: Outcome) -> tuple[int, list[str], str]:
     """Ages may differ by a second between two calls."""
     code, out, err = done
-    return code, [" ".join(w for w in line.split(" ") if not w.rstrip("s").isdigit()) for line in out.split("\n")], err
+    return (
+        code,
+        [" ".join(word for word in line.split(" ") if not _AGE.fullmatch(word)) for line in out.split("\n")],
+        err,
+    )
