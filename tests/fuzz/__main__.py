@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parent
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--minutes", type=float, default=2.0)
-    parser.add_argument("--seed", type=int, default=1, help="of the first round")
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="of the first round")
     parser.add_argument("pytest", nargs="*", help="further arguments of pytest: which fuzzers to run")
     options = parser.parse_args()
     deadline = time.monotonic() + 60 * options.minutes
