@@ -10,6 +10,7 @@ connection), so that N workers cost the imports once, share their pages, and are
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import gc
 import os
@@ -35,6 +36,9 @@ _STOP_SECONDS = 20.0
 _HEALTHY_SECONDS = 10.0
 _FIRST_DELAY_SECONDS = 0.1
 _LAST_DELAY_SECONDS = 5.0
+# How long the workers of a killed predecessor may take to let go of the port, on a busy machine
+PATIENCE_SECONDS = 3.0
+_PROBE_SECONDS = 0.05
 
 
 class PortTaken(Exception):
@@ -170,22 +174,30 @@ class Supervisor:
             _exit_code(pid, 0)
 
 
-def reserve(address: str, port: int) -> socket.socket:
+def reserve(address: str, port: int, patience_seconds: float = PATIENCE_SECONDS) -> socket.socket:
     """Binds the port for all workers without listening, so that it stays ours. Raises PortTaken.
 
     Every worker binds it again with SO_REUSEPORT. That option would also let a second apiserver of the same user in,
-    unseen, so first a listener without it proves that the port is free.
+    unseen, so first a listener without it proves that the port is free. Workers of a supervisor that was killed listen
+    until they have noticed: they are waited for.
     """
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    try:
-        if port:
-            with socket.socket(family) as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                probe.bind((address, port))
-                probe.listen(1)
-        return bind_shared(address, port)
-    except OSError as error:
-        raise PortTaken(f"cannot listen on {address}:{port}: {error.strerror}") from error
+    until = time.monotonic() + patience_seconds
+    while True:
+        try:
+            if port:
+                _prove_free(address, port)
+            return bind_shared(address, port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or time.monotonic() >= until:
+                raise PortTaken(f"cannot listen on {address}:{port}: {error.strerror}") from error
+        time.sleep(_PROBE_SECONDS)
+
+
+def _prove_free(address: str, port: int) -> None:
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((address, port))
+        probe.listen(1)
 
 
 def bind_shared(address: str, port: int) -> socket.socket:
