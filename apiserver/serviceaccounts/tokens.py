@@ -78,7 +78,8 @@ class Checker:
             header = jwt.get_unverified_header(token)
         except jwt.InvalidTokenError:
             return None
-        if unverified.get("iss") not in self._issuers:
+        issuer = unverified.get("iss")
+        if not isinstance(issuer, str) or issuer not in self._issuers:
             return None
         key = self._keys.get(str(header.get("kid")))
         if key is None:
