@@ -5,7 +5,10 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from tests import harness
 from tests.component.tools import MINICTL, Tool, environment, outcome, without_age
@@ -220,6 +223,15 @@ def test_delete_waits_until_the_object_is_gone(minictl: Tool, server: harness.Se
     waiting.stdout.close()
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Children take SIGINT as from a terminal; tests that run in the background would have them inherit to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_watch_prints_changes_as_they_happen(minictl: Tool, server: harness.Server, namespace: str) -> None:
     watching = subprocess.Popen(
         [str(MINICTL), "-n", namespace, "get", "cm", "-l", "w=1", "-w", "-o", "name"],
@@ -239,6 +251,7 @@ def test_watch_prints_changes_as_they_happen(minictl: Tool, server: harness.Serv
     assert lines == ["configmap/seen\n", "configmap/too\n"]
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_a_watch_prints_a_table_once_headed(minictl: Tool, server: harness.Server, namespace: str) -> None:
     assert minictl("run", "web", "--replicas=1").returncode == 0
     watching = subprocess.Popen(

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from tests import etcd, harness
@@ -147,6 +148,13 @@ def eventually(probe: Callable[[], Any], explain: Callable[[], object]) -> Any:
     raise AssertionError(f"never came: {explain()}")
 
 
+def give_range(admin: httpx.Client) -> None:
+    """What the node IPAM controller does for a new node; none runs here."""
+    merge = {"content-type": "application/merge-patch+json"}
+    given = admin.patch(f"/api/v1/nodes/{NODE}", json={"spec": {"podCIDR": "10.9.0.0/24"}}, headers=merge)
+    assert given.status_code == 200, given.text
+
+
 @pytest.fixture(scope="module")
 def node(server: harness.Server) -> Iterator[Node]:
     with tempfile.TemporaryDirectory(prefix="armillary-node-") as folder, server.admin() as admin:
@@ -155,11 +163,7 @@ def node(server: harness.Server) -> Iterator[Node]:
             node.start()
             found = f"/api/v1/nodes/{NODE}"
             eventually(lambda: admin.get(found).status_code == 200, node.log)
-            admin.patch(
-                found,
-                json={"spec": {"podCIDR": "10.9.0.0/24"}},
-                headers={"content-type": "application/merge-patch+json"},
-            )
+            give_range(admin)
             eventually(lambda: is_ready(admin.get(found).json().get("status") or {}), node.log)
             yield node
         finally:

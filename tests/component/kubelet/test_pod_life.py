@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from tests.component.kubelet.conftest import Node, Pods, eventually, is_ready
+from tests.component.kubelet.conftest import Node, Pods, eventually, give_range, is_ready
 
 
 def container(status: dict[str, Any], index: int = 0) -> dict[str, Any]:
@@ -153,6 +153,7 @@ def test_a_deleted_node_registers_again(node: Node, pods: Pods) -> None:
         uid = admin.get("/api/v1/nodes/node-1").json()["metadata"]["uid"]
         admin.delete("/api/v1/nodes/node-1")
         eventually(lambda: admin.get("/api/v1/nodes/node-1").json()["metadata"].get("uid", uid) != uid, node.log)
+        give_range(admin)
         lease = admin.get("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/node-1").json()
     assert lease["spec"]["holderIdentity"] == "node-1"
 

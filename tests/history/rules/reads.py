@@ -69,24 +69,34 @@ def lists_are_snapshots(timeline: Timeline) -> Iterator[Violation]:
 
 
 def one_connection_never_goes_back(timeline: Timeline) -> Iterator[Violation]:
-    """What a connection has shown, it does not take back: neither cached reads nor any other."""
-    last: dict[int, int] = {}
+    """What a connection has shown, it does not take back.
+
+    Reads that want the newest are held against all before them. Those from the cache are held against one another only:
+    while a worker's own watch is broken, it asks etcd for the newest, and its cache is behind what it has shown.
+    """
+    shown: dict[int, int] = {}
+    cached: dict[int, int] = {}
     all_reads: list[e.Get | e.List] = [*timeline.of(e.Get), *timeline.of(e.List)]
     for read in sorted(all_reads, key=lambda read: read.start):
         if read.outcome != e.OK or read.mode == e.EXACT:  # the past was asked for
             continue
-        before = last.get(read.connection, 0)
-        rule = "one connection never goes back"
-        if isinstance(read, e.List):
-            if read.rv < before:
-                yield Violation(rule, f"of {read.rv}, after {before} had been shown", read)
-            last[read.connection] = max(before, read.rv)
-        elif read.found is not None:
-            if timeline.until(read.name, read.found.rv) <= before:
-                yield Violation(rule, f"version {read.found.rv} was past at {before}, which had been shown", read)
-            last[read.connection] = max(before, read.found.rv)
-        elif not timeline.absent_between(read.name, before, timeline.possible_until(read.end)):
-            yield Violation(rule, f"not found, but there since before {before}, which had been shown", read)
+        is_newest = read.mode == e.CONSISTENT
+        yield from _taken_back(timeline, read, (shown if is_newest else cached).get(read.connection, 0))
+        revision = read.rv if isinstance(read, e.List) else read.found.rv if read.found is not None else 0
+        for floors in (shown,) if is_newest else (shown, cached):
+            floors[read.connection] = max(floors.get(read.connection, 0), revision)
+
+
+def _taken_back(timeline: Timeline, read: e.Get | e.List, before: int) -> Iterator[Violation]:
+    rule = "one connection never goes back"
+    if isinstance(read, e.List):
+        if read.rv < before:
+            yield Violation(rule, f"of {read.rv}, after {before} had been shown", read)
+    elif read.found is not None:
+        if timeline.until(read.name, read.found.rv) <= before:
+            yield Violation(rule, f"version {read.found.rv} was past at {before}, which had been shown", read)
+    elif not timeline.absent_between(read.name, before, timeline.possible_until(read.end)):
+        yield Violation(rule, f"not found, but there since before {before}, which had been shown", read)
 
 
 def _least(timeline: Timeline, read: e.Get | e.List) -> int:

@@ -110,8 +110,21 @@ CASES: list[tuple[checker.Rule, str, Spoil]] = [
     (reads.lists_are_snapshots, "an object is there twice", lambda s: s.but("pages", items=[A14, A14, B15])),
     (reads.lists_are_snapshots, "out of order", lambda s: s.but("list", items=[B12, A11])),
     (reads.lists_are_snapshots, "pages are of two revisions", lambda s: s.but("pages", page_rvs=[14, 15])),
-    (reads.one_connection_never_goes_back, "a cached get goes back", lambda s: s.but("cached a", connection=1)),
-    (reads.one_connection_never_goes_back, "a cached list goes back", lambda s: s.but("cached list", connection=1)),
+    (
+        reads.one_connection_never_goes_back,
+        "a cached get goes back",
+        lambda s: [*s.list(), e.Get("r1", "a", e.CACHED, 900, 901, e.OK, 200, None, A10, 2)],
+    ),
+    (
+        reads.one_connection_never_goes_back,
+        "a cached list goes back",
+        lambda s: s.but("pages", connection=2, page_rvs=[14, 14], items=[A14, B12]),
+    ),
+    (
+        reads.one_connection_never_goes_back,
+        "a read of the newest goes back",
+        lambda s: [*s.list(), e.Get("r1", "a", e.CONSISTENT, 900, 901, e.OK, 200, None, A10, 1)],
+    ),
     (
         reads.one_connection_never_goes_back,
         "a cached get does not find what was shown",
