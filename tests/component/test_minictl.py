@@ -225,7 +225,7 @@ def test_delete_waits_until_the_object_is_gone(minictl: Tool, server: harness.Se
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """Children take SIGINT as from a terminal; tests that run in the background would have them inherit to ignore it."""
+    """Children take SIGINT as from a terminal; from tests in the background they inherit that it is ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
