@@ -15,6 +15,7 @@ from apiserver.cel import checking, folding, steps, values
 from apiserver.cel.checking import TYPE_NAMES
 from apiserver.cel.frames import Frame, Run
 from apiserver.cel.issues import EvaluationError
+from apiserver.cel.library.costs import LIST_COST, MAP_COST, OBJECT_COST
 from apiserver.cel.syntax import (
     Bind,
     Call,
@@ -31,7 +32,6 @@ from apiserver.cel.syntax import (
 )
 from apiserver.cel.values import NONE, Optional, TypeValue, some
 
-LIST_COST, MAP_COST, OBJECT_COST = 10, 30, 40
 _SCALARS = frozenset({str, bool, int, values.Uint, float})
 _TYPE_VALUES = {name: TypeValue(name) for name in TYPE_NAMES}
 

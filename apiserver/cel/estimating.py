@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apiserver.cel.library.authorization import CHECK_COST
-from apiserver.cel.library.costs import PER_PATTERN, TRAVERSAL
+from apiserver.cel.library.costs import LIST_COST, MAP_COST, OBJECT_COST, PER_PATTERN, TRAVERSAL
 from apiserver.cel.syntax import (
     Bind,
     Call,
@@ -30,7 +30,6 @@ from apiserver.cel.syntax import (
 )
 from apiserver.cel.types import UNBOUNDED, Type
 
-LIST_COST, MAP_COST, OBJECT_COST = 10, 30, 40
 _SIZED = frozenset({"string", "bytes", "list", "map", "dyn"})
 
 

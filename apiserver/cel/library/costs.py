@@ -9,6 +9,8 @@ from apiserver.cel import values
 from apiserver.cel.declarations import Cost
 
 TRAVERSAL, PER_PATTERN = 0.1, 0.25
+# Building one
+LIST_COST, MAP_COST, OBJECT_COST = 10, 30, 40
 """Units for a character that is read, and for a character of a regular expression."""
 
 
