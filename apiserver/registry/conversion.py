@@ -1,7 +1,7 @@
-"""Kinds that are served in another version than they are stored in: `events.k8s.io/v1`, and custom resources.
+"""Kinds that are served in another version than they are stored in: `events.k8s.io/v1`, `autoscaling/v1`, custom ones.
 
 Custom resources bring their conversion with their row (`apiserver/apiextensions/conversion.py`); it may ask a webhook,
-so it can be waited for. Of the built-in kinds only events have two forms.
+so it can be waited for. Of the built-in kinds events and autoscalers (`autoscaling.py`) have two forms.
 
 A converter is a pair of pure functions on objects and a way to apply them to stored bytes. The names of the two
 versions' fields are upstream's conversion (`pkg/apis/events/v1/conversion.go`).
