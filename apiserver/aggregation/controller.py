@@ -60,7 +60,7 @@ class Controller:
 
     async def run(self) -> None:
         for prefix in _FOLLOWED:
-            self._store.subscribe(prefix, self._store.revision, self._on_event, on_close=_ignore)
+            self._store.subscribe(prefix, self._store.revision, self._on_event)
         rechecked = self._clock.monotonic()
         while True:
             await self._register()
@@ -156,7 +156,3 @@ class Controller:
         service = self._services.find(remote.service)
         problem = availability.of_service(remote, service, self._services.slices(remote.service))
         return problem or await self._prober.ask(remote)
-
-
-def _ignore(error: types.StorageError | None) -> None:
-    """The cache closes its subscriptions only when the process ends."""

@@ -54,7 +54,7 @@ class Remotes:
         revision = store.revision
         for stored in store.cached_list(PREFIX):
             self.apply(types.Event(False, stored, None))
-        store.subscribe(PREFIX, revision, self.apply, on_close=_ignore)
+        store.subscribe(PREFIX, revision, self.apply)
 
     def on_change(self, listener: Callable[[], None]) -> None:
         self._listeners.append(listener)
@@ -106,7 +106,3 @@ def of(obj: Object) -> Remote | None:
 def is_available(obj: Object) -> bool:
     conditions = (obj.get("status") or {}).get("conditions") or ()
     return any(item.get("type") == AVAILABLE and item.get("status") == "True" for item in conditions)
-
-
-def _ignore(error: types.StorageError | None) -> None:
-    """The cache closes its subscriptions only when the process ends."""

@@ -41,7 +41,7 @@ class Aggregation:
     def follow(self, store: Store) -> None:
         self.remotes.follow(store)
         self._registered = store.cached(_FIRST) is not None
-        store.subscribe(_FIRST, store.revision, self._on_first, on_close=_ignore)
+        store.subscribe(_FIRST, store.revision, self._on_first)
 
     async def run(self, registry: Registry, *, controls: bool) -> None:
         """Until cancelled; with `controls` this worker also writes the APIServices."""
@@ -71,7 +71,3 @@ class Aggregation:
             except Exception:  # noqa: BLE001  # the outermost place: what others send must not end the worker
                 _log.exception("aggregation stumbled; starting again")
             await self._clock.sleep(_RESTART_SECONDS)
-
-
-def _ignore(error: types.StorageError | None) -> None:
-    """The cache closes its subscriptions only when the process ends."""

@@ -44,7 +44,7 @@ class Controller:
 
     async def run(self) -> None:
         """Until cancelled."""
-        subscription = self._store.subscribe(PREFIX, self._store.revision, self._on_event, on_close=_ignore)
+        subscription = self._store.subscribe(PREFIX, self._store.revision, self._on_event)
         self._mark_all()
         try:
             while True:
@@ -149,7 +149,3 @@ class Controller:
 
 def _name_of(key: str) -> str:
     return key.removeprefix(PREFIX)
-
-
-def _ignore(error: types.StorageError | None) -> None:
-    """The cache closes its subscriptions only when the process ends."""

@@ -31,7 +31,7 @@ class Follower:
         revision = store.revision
         for stored in store.cached_list(PREFIX):
             self._serve(stored.object)
-        store.subscribe(PREFIX, revision, self._on_event, on_close=_ignore)
+        store.subscribe(PREFIX, revision, self._on_event)
 
     def _on_event(self, event: types.Event) -> None:
         """At the loop's next turn, since making rows takes longer than the cache may be held up."""
@@ -67,7 +67,3 @@ def _basis(definition: Object) -> Any:
     conditions = [(item.get("type"), item.get("status")) for item in status.get("conditions") or ()]
     told = [kind for kind, state in conditions if state == "True" and kind in ("Established", "Terminating")]
     return (definition["spec"], status.get("acceptedNames"), sorted(told))
-
-
-def _ignore(error: types.StorageError | None) -> None:
-    """The cache closes its subscriptions only when the process ends."""

@@ -17,7 +17,7 @@ from apiserver.authorization.attributes import Attributes, Decision, Verdict
 from apiserver.authorization.rules import Rules
 from apiserver.registry.call import User
 from apiserver.storage.store import Store
-from apiserver.storage.types import Event, StorageError, Stored
+from apiserver.storage.types import Event, Stored
 
 CLUSTER_ROLES = "/registry/clusterroles/"
 ROLES = "/registry/roles/"
@@ -77,7 +77,7 @@ class RBAC:
         for prefix in (CLUSTER_ROLES, ROLES, CLUSTER_BINDINGS, BINDINGS):
             for stored in store.cached_list(prefix):
                 self.apply(Event(False, stored, None))
-            store.subscribe(prefix, revision, self.apply, on_close=_ignore)
+            store.subscribe(prefix, revision, self.apply)
 
     def apply(self, event: Event) -> None:
         """One change of a role or binding."""
@@ -195,7 +195,3 @@ def _missing(binding: Binding) -> str:
 def _aggregate(problems: list[str]) -> str:
     distinct = list(dict.fromkeys(problems))
     return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
-
-
-def _ignore(error: StorageError | None) -> None:
-    """The store closes its subscribers only when it stops."""

@@ -161,7 +161,7 @@ class Store:
         after_revision: int,
         deliver: subscriptions.Deliver,
         *,
-        on_close: subscriptions.OnClose,
+        on_close: subscriptions.OnClose = subscriptions.unheeded,
     ) -> subscriptions.Subscription:
         """Delivers every event after the revision: those that are kept at once, then each as it comes.
 

@@ -14,6 +14,10 @@ Deliver = Callable[[types.Event], None]
 OnClose = Callable[[types.StorageError | None], None]
 
 
+def unheeded(error: types.StorageError | None) -> None:
+    """For followers that live as long as the process."""
+
+
 class Subscription:
     """One subscriber. Events come in order of revision until `close`; `on_close` is called once, whoever closes."""
 

@@ -11,7 +11,7 @@ from apiserver.admission.chain import Review
 from apiserver.admission.policies.evaluating import Evaluator
 from apiserver.admission.webhooks import matching
 from apiserver.storage.store import Store
-from apiserver.storage.types import Event, StorageError
+from apiserver.storage.types import Event
 
 VALIDATING = ("/registry/validatingadmissionpolicies/", "/registry/validatingadmissionpolicybindings/")
 MUTATING = ("/registry/mutatingadmissionpolicies/", "/registry/mutatingadmissionpolicybindings/")
@@ -76,7 +76,7 @@ class Policies:
         for prefix, apply in ((self._at, self.apply_policy), (self._bindings_at, self.apply_binding)):
             for stored in store.cached_list(prefix):
                 apply(Event(False, stored, None))
-            store.subscribe(prefix, revision, apply, on_close=_ignore)
+            store.subscribe(prefix, revision, apply)
 
     def apply_policy(self, event: Event) -> None:
         name = event.stored.key.removeprefix(self._at)
@@ -109,7 +109,3 @@ class Policies:
 def _covers(rule: Object, review: Review) -> bool:
     names = rule.get("resourceNames")
     return matching.covers(rule, review) and (not names or review.name in names)
-
-
-def _ignore(error: StorageError | None) -> None:
-    """The store closes its subscribers only when it stops."""

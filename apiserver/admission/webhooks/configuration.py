@@ -12,7 +12,7 @@ from apimachinery import selectors
 from apimachinery.objects import Object
 from apiserver.admission.conditions import Conditions
 from apiserver.storage.store import Store
-from apiserver.storage.types import Event, StorageError
+from apiserver.storage.types import Event
 
 MUTATING = "/registry/mutatingwebhookconfigurations/"
 VALIDATING = "/registry/validatingwebhookconfigurations/"
@@ -58,7 +58,7 @@ class Webhooks:
         revision = store.revision
         for stored in store.cached_list(self._prefix):
             self.apply(Event(False, stored, None))
-        store.subscribe(self._prefix, revision, self.apply, on_close=_ignore)
+        store.subscribe(self._prefix, revision, self.apply)
 
     def apply(self, event: Event) -> None:
         self._configurations.pop(event.stored.key, None)
@@ -80,7 +80,3 @@ def _webhooks(configuration: Object) -> Iterator[Webhook]:
         objects = selectors.from_label_selector(spec.get("objectSelector") or {})
         conditions = Conditions(spec.get("matchConditions") or ())
         yield Webhook(configuration["metadata"]["name"], spec, namespaces, objects, conditions)
-
-
-def _ignore(error: StorageError | None) -> None:
-    """The store closes its subscribers only when it stops."""
